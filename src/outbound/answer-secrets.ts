@@ -2,7 +2,7 @@ import { concatUint8Arrays } from "uint8array-extras";
 import { hiddenTexts } from "../security/hidden-texts.ts";
 import { bytesOf } from "../security/encoding.ts";
 import { hideSecrets, secretRanges } from "../security/spellings.ts";
-import type { Connection } from "../providers/provider.ts";
+import { type Connection, secretsOf } from "../providers/provider.ts";
 import type { SubmitAnswer } from "./http.ts";
 
 /** What decides which texts in the upstream's answer to a submission are hidden. */
@@ -17,15 +17,15 @@ export interface SecretsOfCall {
 
 /**
  * Returns the texts that an upstream's response must not contain when it is shown to the caller and stored: for every
- * caller the customer's own key, and for an account also the key and webhook secret of the connection and the token of
+ * caller the customer's own key, and for an account also the keys and webhook secrets of the connection and the token of
  * the task's hook URL, with which the account could report a result itself.
  */
 export function answerSecrets(
-  { key, webhookSecret }: Pick<Connection, "key" | "webhookSecret">,
+  connection: Connection,
   { hasCustomerKey, isOfAccount, hookToken }: SecretsOfCall,
 ): readonly string[] {
-  if (!isOfAccount) return hiddenTexts(hasCustomerKey ? key : null);
-  return hiddenTexts(hookToken, key, webhookSecret);
+  if (!isOfAccount) return hiddenTexts(hasCustomerKey ? connection.key : null);
+  return hiddenTexts(hookToken, ...secretsOf(connection));
 }
 
 /**

@@ -7,6 +7,7 @@ import { withoutPlaces } from "../providers/inline-output.ts";
 import { toNews } from "../providers/observation.ts";
 import type { Connection } from "../providers/provider.ts";
 import type { SubmitAdapter, SubmitReading } from "../providers/submit.ts";
+import { retryAfterMs } from "./ask-upstream.ts";
 import type { SubmitAnswer } from "./http.ts";
 
 /**
@@ -51,10 +52,13 @@ export function outcomeOf(
   isAnswerStored = false,
 ): SubmitOutcome {
   if (answer === null) return { kind: "unknown", statusCode: null };
-  const { status: statusCode, json } = answer;
+  const { status: statusCode, headers, json } = answer;
   if (NEVER_SENT.includes(statusCode)) return { kind: "not_sent" };
   const refusal = adapter.refusal(statusCode, json);
-  if (refusal !== null) return { kind: "refused", statusCode, refusal };
+  if (refusal !== null) {
+    const waitMs = retryAfterMs(headers);
+    return { kind: "refused", statusCode, refusal, ...(waitMs !== null && { retryAfterMs: waitMs }) };
+  }
   const unknown = { kind: "unknown", statusCode } as const;
   if (statusCode < 200 || statusCode > 299) return unknown;
   const reading: SubmitReading = adapter.readAnswer(json, path, connection.baseUrl);

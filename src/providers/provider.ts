@@ -77,6 +77,14 @@ export function queuesOf(connection: Connection): readonly Connection[] {
   return membersOf(connection).filter(({ key }) => key !== null);
 }
 
+/**
+ * Returns the connection with which the call of a submission is sent: the member that has a place for it, under the name
+ * to which the submission is addressed.
+ */
+export function asMember({ name, pool }: Connection, member: Connection): Connection {
+  return { ...member, name, pool };
+}
+
 /** Returns the API keys and webhook secrets of a connection or of the members of a pool. */
 export function secretsOf(connection: Connection): readonly (string | null)[] {
   return membersOf(connection).flatMap(({ key, webhookSecret }) => [key, webhookSecret]);

@@ -147,6 +147,16 @@ export const PROBLEM_HELP: Readonly<Record<ProblemCode, ProblemHelp>> = {
       "The account has sent too many requests of this kind within a minute, or too many wrong keys, hook URLs or event signatures have come from the address of the caller; or as many large bodies of the account, or readers of the output, are on their way as may be at the same time. The member detail names the limit.",
     cure: "Repeat the request after the seconds in Retry-After. After wrong credentials, correct those that are sent from this address. The operator sets the limits, which do not count the operator's own requests.",
   },
+  connection_busy: {
+    cause:
+      "The connection, or each member of a pool, has as many jobs in flight as its in_flight permits, or takes none for a while after a refusal of the upstream. Nothing was stored, charged or sent. The upstream's own 429 is passed on with its own body instead.",
+    cure: "Repeat the submission after the seconds in Retry-After, or send Prefer: respond-async, with which it waits for a place.",
+  },
+  queue_full: {
+    cause:
+      "With Prefer: respond-async, as many submissions wait for a place at the connection or pool as its queue permits. Nothing was charged or sent.",
+    cure: "Repeat the submission after the seconds in Retry-After. The operator sets the limits, in_flight and queue in CONNECTIONS.",
+  },
   internal_error: {
     cause: "The relay has a bug, or a stored record cannot be read.",
     cure: "Try again. If the problem stays, the operator finds the error in the log, beside the line with the X-Request-Id of the answer.",

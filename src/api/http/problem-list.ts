@@ -117,6 +117,14 @@ export const PROBLEMS = {
     status: 429,
     title: "Too many requests",
   },
+  connection_busy: {
+    status: 429,
+    title: "No place for another job is free",
+  },
+  queue_full: {
+    status: 429,
+    title: "Too many submissions wait for a place",
+  },
   internal_error: {
     status: 500,
     title: "The relay failed",

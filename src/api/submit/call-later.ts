@@ -2,6 +2,7 @@ import type { StoredCall } from "../../objects/call/call-plan.ts";
 import type { TaskReply } from "../../objects/task/reply.ts";
 import { bytesOf } from "../../security/encoding.ts";
 import type { CustomerCredential } from "./customer-credential.ts";
+import { queueFull, registeredBefore } from "./call-place.ts";
 import type { PendingCall } from "./pending-call.ts";
 import { RESPOND_ASYNC } from "./preference.ts";
 import { registeredTask } from "./registered-task.ts";
@@ -22,8 +23,12 @@ export async function callLater(
   pending: PendingCall,
 ): Promise<Submitted> {
   const { body } = plan.sent;
-  await pending.store(storedCallOf(plan), body instanceof ReadableStream ? null : body);
-  const { task, isNew } = await registeredTask(plan, submitCall, () => pending.leave());
+  const parts = body instanceof ReadableStream ? null : body;
+  const full = await pending.store(storedCallOf(plan), parts);
+  const { task, isNew } =
+    full === null
+      ? await registeredTask(plan, submitCall, () => pending.leave())
+      : await registeredBefore(plan, submitCall, queueFull(plan, full));
   if (isNew) submitCall.env.startup.waitUntil(pending.begin());
   return await answerWith(task, !isNew, plan, submitCall);
 }
@@ -38,8 +43,11 @@ export function storedCallOf({
   jobId,
   isHookExpected,
   secrets,
+  queues,
 }: SubmissionPlan): StoredCall {
   const { connection, credential, target } = place;
+  const connections = queues.map(({ name }) => name);
+  const account = event.registration.accountId;
   return {
     taskId: event.id,
     submissionId,
@@ -53,6 +61,7 @@ export function storedCallOf({
     isHookExpected,
     storesFiles: target.answer === "result",
     secrets,
+    ...(connections.length > 0 && { queues: { connections, account } }),
   };
 }
 

@@ -7,39 +7,69 @@ import { newCallObject } from "../../objects/object-names.ts";
 import type { TaskReply } from "../../objects/task/reply.ts";
 import { contentToClient } from "../http/client-stream.ts";
 import { taskClient } from "../tasks/task-client.ts";
+import { mayBeSentAgain } from "../../objects/call/call-plan.ts";
+import type { GrantedPlace } from "../../objects/queue/queue-row.ts";
 import { answered } from "./answered.ts";
 import { bringOutcome } from "./bring-outcome.ts";
 import { storedCallOf } from "./call-later.ts";
+import type { SentAttempt } from "./call-place.ts";
 import { passedHeaders } from "./sent-headers.ts";
 import type { SubmissionPlan, SubmitCall } from "./submission-plan.ts";
-import { statusUrlOf, type Submitted, unknownOutcome } from "./submitted.ts";
+import { statusUrlOf, unknownOutcome } from "./submitted.ts";
+
+type WholeAnswer = Extract<PassedAnswer, { readonly kind: "whole" }>;
 
 /**
  * Lets an object of its own (objects/call) send the call of a submission, and passes its answer on to the caller. The
  * object stores the outcome, and reads a long answer to its end also when the caller goes away. When the answer does not
  * begin within `SUBMIT_TIMEOUT_S`, the caller is told that the outcome is unknown, and the object goes on.
- * @param registered the task as it was registered.
  */
 export async function passOn(
   plan: SubmissionPlan,
   registered: TaskReply,
   submitCall: SubmitCall,
-): Promise<Submitted> {
+  place: GrantedPlace | null,
+): Promise<SentAttempt> {
   const { event } = plan;
-  const passed = await passedAnswer(plan, registered, submitCall);
+  const passed = await passedAnswer(plan, registered, submitCall, place);
+  const going = { outcome: null, isReported: false, drop: () => undefined };
   if (passed === null) {
-    throw await unknownOutcome(event, await latest(registered, plan, submitCall), submitCall);
+    const end = async () => {
+      throw await unknownOutcome(event, await latest(registered, plan, submitCall), submitCall);
+    };
+    return { ...going, end };
   }
-  if (passed.kind === "stream") {
+  if (passed.kind === "whole") return wholeAttempt(passed, plan, registered, submitCall, place);
+  const end = async () => {
     const headers = passedHeaders(passed.headers);
     const statusUrl = await statusUrlOf(event, registered, submitCall);
     const { status, body } = passed;
     return { taskId: event.id, status, headers, body, statusUrl, isReplayed: false };
-  }
-  const { kind } = passed.outcome;
-  const task = kind === "unknown" ? await latest(registered, plan, submitCall) : registered;
-  const ended = { ...passed, task: kind === "refused" ? null : task };
-  return await answered(ended, plan, submitCall, contentToClient);
+  };
+  return { ...going, end };
+}
+
+/** Returns an attempt whose answer is known as a whole. Of one that may be followed by another, only the refusal is stored. */
+function wholeAttempt(
+  passed: WholeAnswer,
+  plan: SubmissionPlan,
+  registered: TaskReply,
+  submitCall: SubmitCall,
+  place: GrantedPlace | null,
+): SentAttempt {
+  const { event, submissionId } = plan;
+  const { outcome } = passed;
+  const isOpen = place !== null && mayBeSentAgain(outcome);
+  const end = async () => {
+    const { isStored } = isOpen
+      ? await bringOutcome(event.id, submissionId, outcome, submitCall)
+      : passed;
+    const { kind } = outcome;
+    const task = kind === "unknown" ? await latest(registered, plan, submitCall) : registered;
+    const ended = { ...passed, isStored, task: kind === "refused" ? null : task };
+    return await answered(ended, plan, submitCall, contentToClient);
+  };
+  return { outcome, isReported: isOpen && passed.isStored, drop: () => undefined, end };
 }
 
 /** Lets the call be sent. @returns null when its answer has not begun in time, or its object has failed. */
@@ -47,11 +77,13 @@ async function passedAnswer(
   plan: SubmissionPlan,
   { recordedAt }: TaskReply,
   submitCall: SubmitCall,
+  place: GrantedPlace | null,
 ): Promise<PassedAnswer | null> {
   const { event, sent, submissionId } = plan;
   const { caller, env, runtime } = submitCall;
   const { body } = sent;
-  const order = { customerKey: event.submission?.customerKey ?? null, recordedAt };
+  const customerKey = event.submission?.customerKey ?? null;
+  const order = { customerKey, recordedAt, ...(place && { place }) };
   const stream = body instanceof ReadableStream ? body : streamOf(body ?? []);
   const object = newCallObject(env);
   const send = async (): Promise<PassedAnswer> =>

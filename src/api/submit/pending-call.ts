@@ -1,8 +1,9 @@
 import type { Env } from "../../env.ts";
 import type { StoredCall } from "../../objects/call/call-plan.ts";
-import type { FormReceipt } from "../../objects/call/call-object.ts";
+import type { CallReceipt, FormReceipt } from "../../objects/call/call-object.ts";
 import { boundaryOf } from "../../objects/call/form-reader.ts";
 import { submittedCallObject } from "../../objects/object-names.ts";
+import type { PlaceReply } from "../../objects/queue/place-request.ts";
 import { errorText, log } from "../../lib/log.ts";
 import { streamOf } from "../../lib/stream.ts";
 import { toBase64Url } from "../../security/encoding.ts";
@@ -66,16 +67,18 @@ export class PendingCall {
   }
 
   /**
-   * Stores the call.
+   * Stores the call, which enters the queues of its connection if it has any.
    * @param body body of the call; null when it is the form that was stored before.
+   * @returns the answer of the queues when the call may not wait in them; null otherwise.
    * @throws Problem `unavailable` when it could not be stored.
    */
-  async store(call: StoredCall, body: readonly Uint8Array[] | null): Promise<void> {
+  async store(call: StoredCall, body: readonly Uint8Array[] | null): Promise<PlaceReply | null> {
     this.#isStored = true;
-    const isStored = await callObject<boolean>(() =>
+    const receipt = await callObject<CallReceipt>(() =>
       this.#object().storeCall(call, body && streamOf(body)),
     );
-    if (!isStored) throw unavailable(NOT_STORED);
+    if (receipt === false) throw unavailable(NOT_STORED);
+    return receipt === true ? null : receipt;
   }
 
   /** Lets the stored call be sent at once. */

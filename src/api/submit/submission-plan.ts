@@ -6,6 +6,7 @@ import { SECOND_MS } from "../../core/time.ts";
 import { isHttpUrl } from "../../core/url.ts";
 import { accountOf, type Caller, readerOf } from "../../objects/task/caller.ts";
 import type { OutsideEvent } from "../../objects/task/outside-event.ts";
+import { type Connection, queuesOf } from "../../providers/provider.ts";
 import type { SecretsOfCall } from "../../outbound/answer-secrets.ts";
 import { sha256, toBase64Url } from "../../security/encoding.ts";
 import { sealKey } from "../../security/sealed-key.ts";
@@ -58,6 +59,11 @@ export interface SubmissionPlan {
   readonly secrets: SecretsOfCall;
   /** True when the id of the task was derived from an `Idempotency-Key`, false when the caller chose it. */
   readonly isNamedByKey: boolean;
+  /**
+   * The connections in whose queues the submission may get a place, the preferred ones first. Empty when the jobs of its
+   * connection are not limited, and for a call with a customer's own key.
+   */
+  readonly queues: readonly Connection[];
 }
 
 /**
@@ -92,6 +98,7 @@ export async function planSubmission(
   const { accountId, credits } = registration;
   const { model, jobId } = prepared;
   const identity = await identityOf(place, prepared, id, runtime);
+  const queues = place.credential === null ? queuesOf(place.connection) : [];
   const event: Registering = {
     type: "register",
     id,
@@ -107,6 +114,7 @@ export async function planSubmission(
       ...inputLinksOf(prepared, fields),
       ...(!canHookCome(fields, place, runtime) && { isHookless: true }),
       ...senderOf(asked, call, place),
+      ...(queues.length > 0 && { queues: queues.map(({ name }) => name) }),
       ...identity,
     },
     ...(!isOperator && { isPriceOffered: true }),
@@ -115,7 +123,8 @@ export async function planSubmission(
   const secrets = secretsOf(place, fields, accountId !== null);
   const isNamedByKey = asked.taskId === null && key !== null;
   const sent = prepared.withFields(fields);
-  return { place, call, event, sent, isHookExpected, submissionId, isNamedByKey, jobId, secrets };
+  const result = { place, call, event, sent, isHookExpected, submissionId, isNamedByKey };
+  return { ...result, jobId, secrets, queues };
 }
 
 /**

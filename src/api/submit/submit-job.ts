@@ -17,31 +17,36 @@ import { BodyReservation } from "./body-budget.ts";
 import { bringOutcome } from "./bring-outcome.ts";
 import { answered, type EndedSubmission } from "./answered.ts";
 import { callLater } from "./call-later.ts";
+import { registeredWithPlace, sendAttempts, type SentAttempt } from "./call-place.ts";
 import { passOn } from "./pass-on.ts";
 import { PendingCall } from "./pending-call.ts";
-import { registeredTask } from "./registered-task.ts";
 import { sentHeaders } from "./sent-headers.ts";
 import { planSubmission, type SubmissionPlan, type SubmitCall } from "./submission-plan.ts";
 import { replayed, type Submitted } from "./submitted.ts";
 import { UpstreamCall } from "./upstream-call.ts";
 
-// The call of a submission is sent at most once for a task, whatever fails. Four places hold this together:
+// The call of a submission is sent again only after a proof that it has started nothing, whatever fails; without queues
+// (objects/queue) it is sent once. Four places hold this together:
 //
 // 1. The task's object stores the submission under an id that this request has drawn, before anything is sent, and joins
-//    or refuses any other registration under the same task id (`register`, core/events/intake.ts).
-// 2. Only the request whose id is stored sends, and only where the object says that the task is new (`submitOnce`).
-// 3. It sends once (`outcomeOfSending`). An answer that is missing or cannot be read leaves the outcome unknown, and
-//    nothing here asks again. Only the outcome is brought to the object more than once (bring-outcome.ts).
+//    or refuses any other registration under the same task id (`register`, core/events/intake.ts). It also numbers the
+//    attempts: the next one begins only after the refusal of the one before was stored (`refuseCall`,
+//    core/events/call-refusal.ts).
+// 2. Only the request whose id is stored sends, and only where the object says that the task is new (`submitOnce`), and
+//    for each further attempt, that it begins (`sendAttempts`, call-place.ts).
+// 3. Each attempt is sent once (`outcomeOfSending`). An answer that is missing or cannot be read leaves the outcome
+//    unknown, and no attempt follows. Only the outcome is brought to the object more than once (bring-outcome.ts).
 // 4. No duty of the object sends a submission (core/step.ts). After a crash its outcome is unknown: the task waits for a
 //    hook, or for its end, or fails at once where nothing can show a job (core/duties/submission-wait.ts).
 //
 // A call whose client does not wait (`callLater`) is sent by an object of its own, which stores that it sends before it
-// sends, and never sends again what it finds in this state (objects/call/call-object.ts). A call that is answered by the
-// result (`passOn`) is sent by such an object too, in the one method that the request with the stored id calls once.
+// sends, and never sends again what it finds in this state (objects/call/call-object.ts); after a refusal it stores that
+// before it goes on. A call that is answered by the result (`passOn`) is sent by such an object too, in the one method
+// that the request with the stored id calls once for each attempt.
 
 /**
- * Submits a job to an upstream: registers its task, charges the price, sends the caller's own call once, stores the
- * upstream's response, and then returns it. Whatever happens, the call is never sent twice for a task.
+ * Submits a job to an upstream: registers its task, charges the price, sends the caller's own call, stores the upstream's
+ * response, and then returns it. Whatever happens, the call is sent again only if it has provably started nothing.
  */
 export const submitJob = operation(
   "submitJob",
@@ -74,43 +79,50 @@ export const submitJob = operation(
 /** Registers the task of a submission, and sends the call only if the task's object confirms the registration. */
 async function submitOnce(plan: SubmissionPlan, submitCall: SubmitCall): Promise<Submitted> {
   const { event, submissionId } = plan;
-  const { isNew, task, submission } = await registeredTask(plan, submitCall, () =>
+  const registered = await registeredWithPlace(plan, submitCall, () =>
     // Nothing was sent, and nothing will be.
     bringOutcome(event.id, submissionId, { kind: "not_sent" }, submitCall),
   );
+  const { isNew, task, submission, place } = registered;
   if (!isNew) return await replayed(event, task, submission, plan.place.connection, submitCall);
-  const send = event.submission?.isPassedOn === true ? passOn : sendAndEnd;
-  return await send(plan, task, submitCall);
+  const send = event.submission?.isPassedOn === true ? passOn : sendCall;
+  return await sendAttempts(plan, task, submitCall, place, send);
 }
 
-/**
- * Sends the call of a submission, stores its outcome, and returns the result for the caller.
- * @param task the task as it was registered.
- */
-async function sendAndEnd(
-  plan: SubmissionPlan,
-  task: TaskReply,
-  submitCall: SubmitCall,
-): Promise<Submitted> {
-  const memory = new AnswerReservation(accountOf(submitCall.caller));
-  try {
-    const ended = await endedIn(memory, plan, task, submitCall);
-    return await answered(ended, plan, submitCall, (bytes) => sentTo(submitCall, bytes, memory));
-  } catch (error) {
-    memory.giveBack();
-    throw error;
-  }
-}
-
-async function endedIn(
-  memory: AnswerReservation,
+/** Sends the call of a submission from this Worker. */
+async function sendCall(
   plan: SubmissionPlan,
   registered: TaskReply,
   submitCall: SubmitCall,
+): Promise<SentAttempt> {
+  const memory = new AnswerReservation(accountOf(submitCall.caller));
+  const orGiveBack = async <T>(work: () => Promise<T>): Promise<T> => {
+    try {
+      return await work();
+    } catch (error) {
+      memory.giveBack();
+      throw error;
+    }
+  };
+  const sent = await orGiveBack(async () => {
+    const send = await sendingOf(plan, memory, submitCall);
+    return await outcomeOfSending(send, plan, submitCall.runtime);
+  });
+  const end = async () => {
+    const ended = await endedWith(sent, plan, registered, submitCall);
+    return await answered(ended, plan, submitCall, (bytes) => sentTo(submitCall, bytes, memory));
+  };
+  const { outcome } = sent;
+  return { outcome, isReported: false, drop: () => memory.giveBack(), end: () => orGiveBack(end) };
+}
+
+/** Stores the outcome of a submission. */
+async function endedWith(
+  { answer, outcome }: Pick<EndedSubmission, "answer" | "outcome">,
+  { event, submissionId }: SubmissionPlan,
+  registered: TaskReply,
+  submitCall: SubmitCall,
 ): Promise<EndedSubmission> {
-  const { event, submissionId } = plan;
-  const send = await sendingOf(plan, memory, submitCall);
-  const { answer, outcome } = await outcomeOfSending(send, plan, submitCall.runtime);
   const { isStored, task } = await bringOutcome(event.id, submissionId, outcome, submitCall);
   const isLeft = !isStored && outcome.kind !== "refused";
   return { answer, outcome, isStored, task: isLeft ? registered : task };

@@ -55,5 +55,7 @@ export const submitJobDescription = {
     "submit_unknown",
     "output_needs_store",
     "idempotency_key_reused",
+    "connection_busy",
+    "queue_full",
   ],
 } as const satisfies RouteDescription;

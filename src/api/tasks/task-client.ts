@@ -1,4 +1,10 @@
-import type { SubmitEndedEvent } from "../../core/events/event.ts";
+import type { CallRefusalReply } from "../../core/events/call-refusal.ts";
+import type { CallStart } from "../../core/events/call-start.ts";
+import type {
+  CallRefusedEvent,
+  CallStartedEvent,
+  SubmitEndedEvent,
+} from "../../core/events/event.ts";
 import type { OutputPlace } from "../../core/views/output-place.ts";
 import type { Env } from "../../env.ts";
 import type { AnswerReply } from "../../objects/task/answer-reply.ts";
@@ -35,6 +41,9 @@ export function taskClient(env: Env, id: string) {
     inspect: (caller: Caller) => callObject<InspectedTask | null>(() => stub().inspect(caller)),
     endSubmission: (event: SubmitEndedEvent, caller: Caller) =>
       callObject<TaskReply | null>(() => stub().endSubmission(event, caller)),
+    startCall: (event: CallStartedEvent) => callObject<CallStart>(() => stub().startCall(event)),
+    refuseCall: (event: CallRefusedEvent) =>
+      callObject<CallRefusalReply>(() => stub().refuseCall(event)),
     apply: (event: OutsideEvent, caller: Caller) =>
       callObject<Applied>(() => stub().apply(event, caller)),
   };

@@ -155,6 +155,8 @@ export type SubmitOutcome =
       readonly kind: "refused";
       readonly statusCode: number;
       readonly refusal: RefusalClass;
+      /** Wait that the upstream has stated (`Retry-After`), in milliseconds. Absent when it has stated none. */
+      readonly retryAfterMs?: number;
       /**
        * The upstream's answer, which is stored for the reader of a call. Absent when nobody reads it later, because the
        * caller of the submission has got it.

@@ -1,9 +1,14 @@
 import { retryable } from "cloudflare:durable-objects";
 import { DurableObject } from "cloudflare:workers";
 import { canKeepAnswers } from "../../config/output-config.ts";
-import type { Runtime, WithStartup } from "../../config/runtime.ts";
+import type { Runtime } from "../../config/runtime.ts";
 import type { CallStart } from "../../core/events/call-start.ts";
-import type { CallStartedEvent, SubmitEndedEvent } from "../../core/events/event.ts";
+import type { CallRefusalReply } from "../../core/events/call-refusal.ts";
+import type {
+  CallRefusedEvent,
+  CallStartedEvent,
+  SubmitEndedEvent,
+} from "../../core/events/event.ts";
 import { passedAnswerMs } from "../../core/record/submission.ts";
 import { MAX_STORED_FILES } from "../../core/record/upstream.ts";
 import { MINUTE_MS, SECOND_MS } from "../../core/time.ts";
@@ -14,20 +19,35 @@ import type { LeftUpload } from "../output/copy-plan.ts";
 import { outputKey } from "../output/output-key.ts";
 import type { CopyBucket } from "../output/store-copy.ts";
 import { objectNamed } from "../placed-object.ts";
-import type { GrantAnswer, GrantedPlace } from "../queue/queue-row.ts";
+import {
+  askForPlace,
+  leaveOthers,
+  type PlaceBindings,
+  type PlaceReply,
+  refusePlace,
+} from "../queue/place-request.ts";
+import type { GrantAnswer, GrantedPlace, HeldPlace } from "../queue/queue-row.ts";
 import {
   askLater,
   askSoon,
+  beginCall,
   beginSending,
   type CallEnd,
   type CallState,
+  type CallStay,
   callDueAt,
   deleteLater,
   endCall,
   type EndedCall,
+  grantPlace,
   leaveFiles,
+  mayBeSentAgain,
+  nextAttempt,
   type QueuedCall,
   queueCall,
+  refuseAttempt,
+  type RefusedCall,
+  type RefusedOutcome,
   reportLater,
   type SendingCall,
   type SendOrder,
@@ -35,6 +55,7 @@ import {
   UNCALLED_MS,
   type UntakenFiles,
   withLeftUpload,
+  withPlaceReply,
 } from "./call-plan.ts";
 import { type FormField, FormReader } from "./form-reader.ts";
 import { makeCall } from "./make-call.ts";
@@ -48,12 +69,14 @@ import { type PassedAnswer, WaitingCaller } from "./waiting-caller.ts";
  */
 interface CalledTask extends Rpc.DurableObjectBranded {
   startCall: (event: CallStartedEvent) => CallStart;
+  refuseCall: (event: CallRefusedEvent) => CallRefusalReply;
+  holdsPlace: (place: HeldPlace) => boolean;
   /** Returns true when the task has taken the files that were in the answer. */
   endCall: (event: SubmitEndedEvent) => Promise<boolean>;
 }
 
 /** Bindings of the environment that the object of a call uses. */
-export interface CallBindings extends WithStartup {
+export interface CallBindings extends PlaceBindings {
   /** R2 bucket in which files of answers are stored. Absent when the relay keeps no outputs. */
   readonly OUTPUTS?: R2Bucket;
   readonly TASKS: DurableObjectNamespace<CalledTask>;
@@ -71,6 +94,12 @@ export type FormReceipt =
   | { readonly kind: ReceiptFault }
   /** `message` is the rest of a sentence that says what is wrong with the form. Nothing is stored. */
   | { readonly kind: "unreadable"; readonly message: string };
+
+/**
+ * What has become of a call that was to be stored: true when it is stored, false when its body has not arrived whole or
+ * is not there any more. `full` when it may not wait for a place.
+ */
+export type CallReceipt = boolean | Extract<PlaceReply, { readonly kind: "busy" | "full" }>;
 
 const KEY = "call";
 const TASK_TIMEOUT_MS = 10 * SECOND_MS;
@@ -136,40 +165,49 @@ export class CallObject extends DurableObject<CallBindings> {
   }
 
   /**
-   * Stores a call, which is sent when `begin` was called, or when its task is found to be registered.
+   * Stores a call, which is sent when `begin` was called, or when its task is found to be registered. If the jobs of its
+   * connection are limited, it enters the queues.
    * @param body body of the call. Null when it is the form that was stored before.
-   * @returns false when there is no such form any more.
    */
-  async storeCall(call: StoredCall, body: ReadableStream<Uint8Array> | null): Promise<boolean> {
+  async storeCall(call: StoredCall, body: ReadableStream<Uint8Array> | null): Promise<CallReceipt> {
     const size = body === null ? this.#storedForm() : await this.#store(body);
     if (size === null) return false;
     const queued = queueCall(call, size, Date.now());
     this.#write(queued);
     await this.ctx.storage.setAlarm(queued.ask.retryAt);
-    return true;
+    const reply = queued.stay === undefined ? null : await this.#askQueues(call, queued.stay);
+    return reply === null || !("retryAfterMs" in reply) ? true : reply;
   }
 
   /** Begins the stored call at once, unless it has begun already. @returns always true. */
   async begin(): Promise<true> {
     const state = this.#read();
     const now = Date.now();
-    if (state?.kind === "queued" && state.ask.retryAt > now) {
-      this.#write({ ...state, ask: { ...state.ask, retryAt: now } });
-      await this.ctx.storage.setAlarm(now + 1);
+    if (state?.kind === "queued" && state.ask.retryAt > now && state.stay?.isBegun !== true) {
+      const begun = beginCall(state, now);
+      this.#write(begun);
+      await this.ctx.storage.setAlarm(Math.max(begun.ask.retryAt, now + 1));
     }
     return true;
   }
 
   /** Erases a call that was not sent, because its task was not registered. @returns always true. */
   async drop(): Promise<true> {
-    const kind = this.#read()?.kind;
-    if (kind === "receiving" || kind === "queued") await this.#erase();
+    const state = this.#read();
+    if (state?.kind === "receiving") await this.#erase();
+    if (state?.kind === "queued") await this.#forget(state);
     return true;
   }
 
-  /** Answers the queue of a connection, which has a place for a call that waits: none of them waits for a place. */
-  grant(_place: GrantedPlace): GrantAnswer {
-    return "gone";
+  /** Takes a place for the call from the queue of a connection, unless the call needs none (any more). */
+  async grant(place: GrantedPlace): Promise<GrantAnswer> {
+    const { answer, next } = grantPlace(this.#read(), place, Date.now());
+    if (next?.stay !== undefined) {
+      this.#write(next);
+      await this.ctx.storage.setAlarm(Math.max(next.ask.retryAt, Date.now() + 1));
+      this.ctx.waitUntil(this.#leave(next.call, next.stay, place.connection));
+    }
+    return answer;
   }
 
   /**
@@ -235,10 +273,14 @@ export class CallObject extends DurableObject<CallBindings> {
         // The Worker has failed before it has stored the call.
         return this.#erase();
       case "queued":
-        return this.#ask(state, runtime);
+        return state.stay?.place === null
+          ? this.#askForPlace(state, state.stay)
+          : this.#ask(state, runtime);
       case "sending":
         // An earlier alarm was interrupted, perhaps after the call was sent.
         return this.#giveUp(state);
+      case "refused":
+        return this.#reportRefused(state);
       case "ended":
         return this.#report(state);
       case "untaken":
@@ -246,10 +288,65 @@ export class CallObject extends DurableObject<CallBindings> {
     }
   }
 
+  /** Asks the queues again for a place, if the task still needs one. */
+  async #askForPlace(queued: QueuedCall, stay: CallStay): Promise<void> {
+    const { taskId, submissionId } = queued.call;
+    const [connection = ""] = stay.connections;
+    const ask = async () => this.#task(taskId).holdsPlace({ submissionId, connection });
+    const isNeeded = await this.#answered<boolean>(taskId, ask);
+    const state = this.#read();
+    // A place may have come meanwhile, and the Worker may have dropped the call.
+    if (state?.kind !== "queued" || state.stay?.place !== null) return;
+    if (isNeeded === null) return this.#write(askLater(state, Date.now()));
+    if (!isNeeded) return this.#forget(state);
+    const begun = beginCall(state, Date.now());
+    this.#write(begun);
+    await this.#askQueues(begun.call, state.stay);
+  }
+
+  /** Asks the queues for a place, and stores the answer. A place that the call does not need is given back. */
+  async #askQueues(call: StoredCall, stay: CallStay): Promise<PlaceReply> {
+    const { submissionId, taskId, connection: via, queues } = call;
+    const { connections, since, attempt } = stay;
+    const account = queues?.account ?? null;
+    const question = { submissionId, taskId, account, via, attempt, since, mayWait: true };
+    const reply = await askForPlace(this.env, connections, question);
+    const state = this.#read();
+    const isWaiting = state?.kind === "queued" && state.stay?.attempt === attempt;
+    if (!isWaiting) {
+      await leaveOthers(this.env, connections, null, question);
+      return reply;
+    }
+    const next = withPlaceReply(state, reply, Date.now());
+    if (next !== state) this.#write(next);
+    const place = next.stay?.place ?? null;
+    if (place !== null && (reply.kind !== "granted" || reply.connection !== place)) {
+      await this.#leave(call, stay, place);
+    }
+    return place === null ? reply : { kind: "granted", connection: place };
+  }
+
+  /** Leaves all queues but that of the connection whose place the call uses; null for all. */
+  async #leave(
+    { submissionId }: StoredCall,
+    { connections, attempt }: CallStay,
+    kept: string | null,
+  ): Promise<void> {
+    await leaveOthers(this.env, connections, kept, { submissionId, attempt });
+  }
+
+  /** Erases a call that is never sent, and gives its place back. */
+  async #forget({ call, stay }: QueuedCall): Promise<void> {
+    await this.#erase();
+    if (stay !== undefined) await this.#leave(call, stay, null);
+  }
+
   /** Asks the task whether the call is to be sent, and then sends it. */
   async #ask(queued: QueuedCall, runtime: Runtime): Promise<void> {
     const { taskId, submissionId } = queued.call;
-    const event: CallStartedEvent = { type: "call_started", submissionId };
+    const { stay } = queued;
+    const place = stay && { attempt: stay.attempt, connection: stay.place };
+    const event: CallStartedEvent = { type: "call_started", submissionId, ...place };
     const ask = async () => this.#task(taskId).startCall(event);
     const start = await this.#answered<CallStart>(taskId, ask);
     // The Worker may have dropped the call meanwhile.
@@ -259,7 +356,7 @@ export class CallObject extends DurableObject<CallBindings> {
       case "wait":
         return this.#write(askSoon(queued, Date.now()));
       case "gone":
-        return this.#erase();
+        return this.#forget(queued);
       case "send":
         return this.#send(beginSending(queued, start), runtime);
     }
@@ -280,7 +377,35 @@ export class CallObject extends DurableObject<CallBindings> {
         caller: null,
       }),
     );
-    this.#end(sending, end);
+    const { stay } = sending;
+    if (stay === undefined || !mayBeSentAgain(end.outcome)) return this.#end(sending, end);
+    this.#write(refuseAttempt(sending, stay, end.outcome, Date.now()));
+  }
+
+  /** Tells the task and the queue that an attempt was refused, until both know it; then the call waits again, or ends. */
+  async #reportRefused(refused: RefusedCall): Promise<void> {
+    const { call, stay, outcome } = refused;
+    const place = { connection: stay.place ?? call.connection, attempt: stay.attempt };
+    const reply = await this.#refuse(call, place, outcome);
+    if (reply === null) return this.#write(reportLater(refused, Date.now()));
+    if (reply === "gone") return this.#erase();
+    const next = nextAttempt(refused, Date.now());
+    if (next.kind === "ended") deleteBody(this.ctx.storage.kv, refused.body);
+    this.#write(next);
+  }
+
+  /** Tells the task and the queue that an attempt was refused. Returns null when one of them could not be reached. */
+  async #refuse(
+    { taskId, submissionId }: StoredCall,
+    { connection, attempt }: GrantedPlace,
+    { statusCode, refusal, retryAfterMs }: RefusedOutcome,
+  ): Promise<CallRefusalReply | null> {
+    const about = { submissionId, attempt, connection, statusCode, refusal };
+    const report = async () => this.#task(taskId).refuseCall({ type: "call_refused", ...about });
+    const reply = await this.#answered<CallRefusalReply>(taskId, report);
+    if (reply === null) return null;
+    const refused = { submissionId, attempt, refusal, retryAfterMs: retryAfterMs ?? null };
+    return (await refusePlace(this.env, connection, refused)) ? reply : null;
   }
 
   async #pass(
@@ -308,13 +433,27 @@ export class CallObject extends DurableObject<CallBindings> {
         caller,
       }),
     );
-    const ended = endCall(sending, { ...end, hasFiles: isNoted }, Date.now());
-    const isStored = await this.#settle(ended, runtime).catch((error: unknown) => {
-      this.#logFailure(error);
-      return false;
-    });
+    const isStored = await this.#settlePassed(sending, { ...end, hasFiles: isNoted }, runtime);
     this.#isPassing = false;
     await caller.end(end.outcome, isStored);
+  }
+
+  /**
+   * Reports the end of a call whose caller waits. Of an attempt that may be followed by another, only the refusal is
+   * reported, and the Worker goes on.
+   * @returns false when the task could not be reached yet.
+   */
+  async #settlePassed(sending: SendingCall, end: CallEnd, runtime: Runtime): Promise<boolean> {
+    const { call, start } = sending;
+    try {
+      if (start.place !== undefined && mayBeSentAgain(end.outcome)) {
+        return (await this.#refuse(call, start.place, end.outcome)) !== null;
+      }
+      return await this.#settle(endCall(call, start.recordedAt, end, Date.now()), runtime);
+    } catch (error) {
+      this.#logFailure(error);
+      return false;
+    }
   }
 
   /** Stores what the alarm needs to delete the files of an answer, if the object crashes before it ends the call. */
@@ -355,7 +494,7 @@ export class CallObject extends DurableObject<CallBindings> {
 
   #end(sending: SendingCall, end: CallEnd): void {
     deleteBody(this.ctx.storage.kv, sending.body);
-    this.#write(endCall(sending, end, Date.now()));
+    this.#write(endCall(sending.call, sending.start.recordedAt, end, Date.now()));
   }
 
   async #report(ended: EndedCall): Promise<void> {

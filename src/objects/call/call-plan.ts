@@ -1,17 +1,22 @@
 import type { CallStart } from "../../core/events/call-start.ts";
 import type { SubmitEndedEvent, SubmitOutcome } from "../../core/events/event.ts";
 import { planRetry, type Retry } from "../../core/record/credits.ts";
-import { SECOND_MS } from "../../core/time.ts";
+import { isAboutAccount } from "../../core/record/refusal.ts";
+import { MINUTE_MS, SECOND_MS } from "../../core/time.ts";
 import type { SecretsOfCall } from "../../outbound/answer-secrets.ts";
 import type { LeftUpload } from "../output/copy-plan.ts";
+import type { GrantAnswer, GrantedPlace } from "../queue/queue-row.ts";
+import type { PlaceReply } from "../queue/place-request.ts";
 import type { BodySize } from "./stored-body.ts";
 
 /** A call to an upstream whose client does not wait for the answer, in the form in which it is stored. */
 export interface StoredCall {
   readonly taskId: string;
   readonly submissionId: string;
-  /** Name of the connection. */
+  /** Name of the connection or pool to which the submission is addressed. */
   readonly connection: string;
+  /** The queues in which the call waits for a place. Absent when the jobs of its connection are not limited. */
+  readonly queues?: CallQueues;
   /** Model of the task, from which a simulated provider makes its answer. */
   readonly model: string;
   /** Path below the base URL of the connection, as the client has written it, without a query. */
@@ -34,6 +39,14 @@ export interface StoredCall {
   readonly secrets: SecretsOfCall;
 }
 
+/** The queues in which a call waits for a place. */
+export interface CallQueues {
+  /** Names of their connections, the preferred ones first. */
+  readonly connections: readonly string[];
+  /** Account that pays for the task. Null for tasks of the operator. */
+  readonly account: string | null;
+}
+
 /** Header in which a customer has sent a key, and the text that stands in it before the key, e.g. `Bearer `. */
 export interface KeyHeader {
   readonly name: string;
@@ -46,16 +59,33 @@ export type CallState =
   | { readonly kind: "receiving"; readonly body: BodySize | null }
   | QueuedCall
   | SendingCall
+  | RefusedCall
   | EndedCall
   | UntakenFiles;
 
-/** A call that waits for the order of its task to be sent. */
+/** A call that waits for a place, if its connection permits only so many jobs, and for the order of its task to be sent. */
 export interface QueuedCall {
   readonly kind: "queued";
   readonly call: StoredCall;
   readonly body: BodySize;
-  /** Plan of the next question to the task. */
+  /** Plan of the next question to the task, or to the queues while the call has no place. */
   readonly ask: Retry;
+  /** Absent when the call is in no queue. */
+  readonly stay?: CallStay;
+}
+
+/** The stay of a call in the queues of its connections. */
+export interface CallStay {
+  /** Names of the connections that may still take the call, the preferred ones first. */
+  readonly connections: readonly string[];
+  /** Time since which the call has waited, in Unix milliseconds. */
+  readonly since: number;
+  /** Number of the present attempt, from 1. */
+  readonly attempt: number;
+  /** Connection at which the call has a place. Null while it waits for one. */
+  readonly place: string | null;
+  /** True when the task is known to be registered, so that the call may be sent as soon as it has a place. */
+  readonly isBegun: boolean;
 }
 
 /** A call that is being sent. After a crash nobody knows how far it got, so it is never sent again. */
@@ -66,13 +96,34 @@ export interface SendingCall {
   readonly start: SendOrder;
   /** Unfinished multipart uploads of files in the answer, which may have left parts in the bucket. */
   readonly uploads: readonly LeftUpload[];
+  /** Absent when the call is in no queue, and when its caller waits for the answer. */
+  readonly stay?: CallStay;
 }
 
+/**
+ * A call of which an attempt has started nothing, because the upstream has refused it for a reason that does not concern
+ * the call itself. The task and the queue are told of it before the call waits again.
+ */
+export interface RefusedCall {
+  readonly kind: "refused";
+  readonly call: StoredCall;
+  readonly body: BodySize;
+  readonly stay: CallStay;
+  readonly recordedAt: number;
+  readonly outcome: RefusedOutcome;
+  readonly report: Retry;
+}
+
+export type RefusedOutcome = Extract<SubmitOutcome, { readonly kind: "refused" }>;
+
 /** What of the order of a task to send its call is needed to make it. */
-export type SendOrder = Pick<
+export interface SendOrder extends Pick<
   Extract<CallStart, { readonly kind: "send" }>,
   "customerKey" | "recordedAt"
->;
+> {
+  /** The place that the call uses. Absent when it is in no queue. */
+  readonly place?: GrantedPlace;
+}
 
 /** A call that has ended, with an outcome that its task has not confirmed yet. */
 export interface EndedCall {
@@ -101,9 +152,60 @@ export const UNCALLED_MS = 30 * SECOND_MS;
 /** Time in milliseconds after which the task is asked again while its price is being charged. */
 const CHARGING_MS = 2 * SECOND_MS;
 
+/**
+ * Time in milliseconds after which a call that waits for a place asks for it again, in case the queue has lost it. A
+ * queue that grants a place tells the call by itself.
+ */
+const WATCH_MS = 10 * MINUTE_MS;
+
 /** Returns a call that was stored, and whose task is asked later about it. */
 export function queueCall(call: StoredCall, body: BodySize, now: number): QueuedCall {
-  return { kind: "queued", call, body, ask: { retryAt: now + UNCALLED_MS, tries: 0 } };
+  const ask = { retryAt: now + UNCALLED_MS, tries: 0 };
+  if (call.queues === undefined) return { kind: "queued", call, body, ask };
+  const { connections } = call.queues;
+  const stay = { connections, since: now, attempt: 1, place: null, isBegun: false };
+  return { kind: "queued", call, body, ask, stay };
+}
+
+/** Returns a waiting call whose task is registered. It is sent at once, unless it waits for a place. */
+export function beginCall(queued: QueuedCall, now: number): QueuedCall {
+  const { stay } = queued;
+  if (stay === undefined) return { ...queued, ask: { ...queued.ask, retryAt: now } };
+  const retryAt = stay.place === null ? now + WATCH_MS : now;
+  return { ...queued, ask: { retryAt, tries: 0 }, stay: { ...stay, isBegun: true } };
+}
+
+/** Returns a waiting call after its queues were asked for a place. */
+export function withPlaceReply(queued: QueuedCall, reply: PlaceReply, now: number): QueuedCall {
+  const { stay } = queued;
+  if (stay === undefined || stay.place !== null) return queued;
+  if (reply.kind === "granted") return withPlace(queued, stay, reply.connection, now);
+  if (!stay.isBegun) return queued;
+  const isWatched = reply.kind === "waiting" && reply.isEverywhere;
+  return isWatched ? beginCall(queued, now) : askLater(queued, now);
+}
+
+/** Result of the news that a call has got a place: the answer for the queue, and the changed call if it has changed. */
+interface Granted {
+  readonly answer: GrantAnswer;
+  readonly next: QueuedCall | null;
+}
+
+/** Returns the effect of the news that a call has got a place. A call that has one already, or is gone, needs no other. */
+export function grantPlace(state: CallState | null, granted: GrantedPlace, now: number): Granted {
+  const stay = state !== null && "stay" in state ? state.stay : undefined;
+  const isOfAttempt = stay?.attempt === granted.attempt;
+  if (state?.kind === "queued" && stay !== undefined && isOfAttempt && stay.place === null) {
+    return { answer: "taken", next: withPlace(state, stay, granted.connection, now) };
+  }
+  const isTaken = isOfAttempt && state?.kind !== "refused" && stay.place === granted.connection;
+  return { answer: isTaken ? "taken" : "gone", next: null };
+}
+
+function withPlace(queued: QueuedCall, stay: CallStay, place: string, now: number): QueuedCall {
+  // Before its registration, the task would say that it does not know the call.
+  const ask = stay.isBegun ? { retryAt: now, tries: 0 } : queued.ask;
+  return { ...queued, ask, stay: { ...stay, place } };
 }
 
 /** Returns a waiting call whose task is asked again later, because it could not be reached. */
@@ -117,8 +219,44 @@ export function askSoon(queued: QueuedCall, now: number): QueuedCall {
 }
 
 /** Returns a call that is sent from now on. */
-export function beginSending({ call, body }: QueuedCall, start: SendOrder): SendingCall {
-  return { kind: "sending", call, body, start, uploads: [] };
+export function beginSending({ call, body, stay }: QueuedCall, start: SendOrder): SendingCall {
+  const sending = { kind: "sending", call, body, start, uploads: [] } as const;
+  if (stay === undefined || stay.place === null) return sending;
+  const place = { connection: stay.place, attempt: stay.attempt };
+  return { ...sending, start: { ...start, place }, stay };
+}
+
+/**
+ * Tells whether the outcome of an attempt permits another one, because the upstream has refused it for a reason that
+ * concerns its account or its load and not the call, so that it has started nothing.
+ */
+export function mayBeSentAgain(outcome: SubmitOutcome): outcome is RefusedOutcome {
+  return outcome.kind === "refused" && outcome.refusal !== "final";
+}
+
+/** Returns a call after an attempt that has started nothing. */
+export function refuseAttempt(
+  { call, body, start }: SendingCall,
+  stay: CallStay,
+  outcome: RefusedOutcome,
+  now: number,
+): RefusedCall {
+  const report = { retryAt: now, tries: 0 };
+  return { kind: "refused", call, body, stay, recordedAt: start.recordedAt, outcome, report };
+}
+
+/**
+ * Returns a call that waits for a place for another attempt, at the time at which it has waited since. Without a further
+ * connection it has ended: one that has no money, or does not accept the key, is not asked again.
+ */
+export function nextAttempt(refused: RefusedCall, now: number): QueuedCall | EndedCall {
+  const { call, body, stay, outcome, recordedAt } = refused;
+  const isOut = isAboutAccount(outcome.refusal);
+  const connections = stay.connections.filter((name) => !isOut || name !== stay.place);
+  if (connections.length === 0) return endCall(call, recordedAt, { outcome, hasFiles: false }, now);
+  const next = { ...stay, connections, attempt: stay.attempt + 1, place: null };
+  // Another alarm makes the next attempt, so that each has the whole time of an alarm.
+  return { kind: "queued", call, body, ask: { retryAt: now + 1, tries: 0 }, stay: next };
 }
 
 /** Returns a call that is being sent, after a multipart upload of a file in its answer has begun. */
@@ -128,7 +266,8 @@ export function withLeftUpload(sending: SendingCall, upload: LeftUpload): Sendin
 
 /** Returns a call that has ended, whose outcome is reported at once. */
 export function endCall(
-  { call: { taskId, submissionId }, start: { recordedAt } }: SendingCall,
+  { taskId, submissionId }: StoredCall,
+  recordedAt: number,
   { outcome, hasFiles }: CallEnd,
   now: number,
 ): EndedCall {
@@ -143,8 +282,8 @@ export interface CallEnd {
   readonly hasFiles: boolean;
 }
 
-/** Returns a call whose outcome is reported again later, because the task could not be reached. */
-export function reportLater(ended: EndedCall, now: number): EndedCall {
+/** Returns a call whose outcome is reported again later, because the task or a queue could not be reached. */
+export function reportLater<T extends EndedCall | RefusedCall>(ended: T, now: number): T {
   return { ...ended, report: planRetry(ended.report, now) };
 }
 
@@ -163,6 +302,7 @@ export function callDueAt(state: CallState): number | null {
   switch (state.kind) {
     case "queued":
       return state.ask.retryAt;
+    case "refused":
     case "ended":
       return state.report.retryAt;
     case "untaken":

@@ -6,7 +6,7 @@ import { readSubmitAnswer, sendSubmission, type SubmitAnswer } from "../../outbo
 import { simulatedAnswer } from "../../outbound/simulated-answer.ts";
 import { keptAnswerOf, outcomeOf } from "../../outbound/submit-outcome.ts";
 import { connectionOf, keyHeadersOf } from "../../outbound/upstream-connection.ts";
-import type { Connection } from "../../providers/provider.ts";
+import { asMember, type Connection } from "../../providers/provider.ts";
 import { submitAdapterOf } from "../../providers/submit-target.ts";
 import type { LeftUpload } from "../output/copy-plan.ts";
 import type { CopyBucket } from "../output/store-copy.ts";
@@ -37,10 +37,9 @@ const NOT_SENT: CallEnd = { outcome: { kind: "not_sent" }, hasFiles: false };
  * after the call may have been sent, leaves its outcome unknown.
  */
 export async function makeCall(sending: SendingCall, context: CallContext): Promise<CallEnd> {
-  const { call, start } = sending;
-  const { taskId, connection: name } = call;
-  const owner = { taskId, connection: name, customerKey: start.customerKey };
-  const connection = await connectionOf(owner, context.runtime);
+  const { call } = sending;
+  const { taskId } = call;
+  const connection = await connectionFor(sending, context.runtime);
   const place = connection && placeOf(connection, call.path);
   const headers = place && (await headersOf(place.connection, call));
   if (place === null || headers === null) return NOT_SENT;
@@ -55,6 +54,17 @@ export async function makeCall(sending: SendingCall, context: CallContext): Prom
   }
   const hasFiles = call.storesFiles && context.bucket !== null;
   return { outcome: { kind: "unknown", statusCode }, hasFiles };
+}
+
+/** Returns the connection of a call: where it has a place, if it was in queues. Null when there is none. */
+async function connectionFor(
+  { call: { taskId, connection: name }, start: { customerKey, place } }: SendingCall,
+  runtime: Runtime,
+): Promise<Connection | null> {
+  const owner = { taskId, connection: place?.connection ?? name, customerKey };
+  const connection = await connectionOf(owner, runtime);
+  const addressed = runtime.config.connections.get(name);
+  return connection && addressed && place ? asMember(addressed, connection) : connection;
 }
 
 /** Returns where a call goes. Null when the relay does not know its path any more. */

@@ -3,7 +3,7 @@ import { hasCustomerKey } from "../../core/record/customer-key.ts";
 import type { Outputs } from "../../core/record/outputs.ts";
 import { isAboutAccount } from "../../core/record/refusal.ts";
 import { refusalOf, type Submission, type SubmissionAnswer } from "../../core/record/submission.ts";
-import type { TerminalTask } from "../../core/record/task.ts";
+import { addressedName, type TerminalTask } from "../../core/record/task.ts";
 import type { StoredAnswer } from "../../core/record/upstream.ts";
 import { accountOf, type Caller } from "./caller.ts";
 
@@ -50,7 +50,8 @@ export function answerReplyOf(record: TerminalTask, caller: Caller): AnswerReply
   }
   if (outputs?.answer !== undefined) return inBucket(record, submission, outputs, outputs.answer);
   if (answer === null) return { kind: "none", reason: "not_kept" };
-  return { kind: "kept", answer, connection: record.upstream?.connection ?? null };
+  const connection = record.upstream && addressedName(record, record.upstream);
+  return { kind: "kept", answer, connection };
 }
 
 function inBucket(

@@ -1,0 +1,217 @@
+import type { CallRefusalReply } from "../../core/events/call-refusal.ts";
+import { SECOND_MS } from "../../core/time.ts";
+import { mayBeSentAgain, type RefusedOutcome } from "../../objects/call/call-plan.ts";
+import {
+  askForPlace,
+  leaveOthers,
+  type PlaceReply,
+  refusePlace,
+} from "../../objects/queue/place-request.ts";
+import type { GrantedPlace } from "../../objects/queue/queue-row.ts";
+import type { TaskReply } from "../../objects/task/reply.ts";
+import { asMember } from "../../providers/provider.ts";
+import type { SubmitOutcome } from "../../core/events/event.ts";
+import { Problem } from "../http/problem.ts";
+import { taskClient } from "../tasks/task-client.ts";
+import { bringOutcome } from "./bring-outcome.ts";
+import { type RegisteredTask, registeredTask } from "./registered-task.ts";
+import type { SubmissionPlan, SubmitCall } from "./submission-plan.ts";
+import type { Submitted } from "./submitted.ts";
+
+/** An attempt to send the call of a submission, after its outcome is known and before the caller gets an answer. */
+export interface SentAttempt {
+  /** Null when the outcome is not known here, because an object goes on with the call. */
+  readonly outcome: SubmitOutcome | null;
+  /** True when the task and the queue have been told already that this attempt was refused. */
+  readonly isReported: boolean;
+  /** Ends the submission with this attempt, and returns the result for its caller. */
+  readonly end: () => Promise<Submitted>;
+  /** Gives back what the answer of this attempt takes, because another attempt follows. */
+  readonly drop: () => void;
+}
+
+/**
+ * Function that sends the call of a submission once.
+ * @param task the task as it was registered.
+ * @param place the place that the call uses; null when the jobs of the connection are not limited.
+ */
+export type Send = (
+  plan: SubmissionPlan,
+  task: TaskReply,
+  submitCall: SubmitCall,
+  place: GrantedPlace | null,
+) => Promise<SentAttempt>;
+
+/**
+ * Registers the task of a submission whose caller waits, after a place was asked for it.
+ * @throws Problem `connection_busy` when there is none, unless the submission repeats an earlier one.
+ */
+export async function registeredWithPlace(
+  plan: SubmissionPlan,
+  submitCall: SubmitCall,
+  onUnknown: () => unknown,
+): Promise<RegisteredTask & { readonly place: GrantedPlace | null }> {
+  if (plan.queues.length === 0) {
+    return { ...(await registeredTask(plan, submitCall, onUnknown)), place: null };
+  }
+  const reply = await ask(plan, namesOf(plan), 1, submitCall);
+  if (reply.kind !== "granted") {
+    const registered = await registeredBefore(plan, submitCall, connectionBusy(plan, reply));
+    return { ...registered, place: null };
+  }
+  const { connection } = reply;
+  const place = { connection, attempt: 1 };
+  const { event } = plan;
+  const submission = event.submission && { ...event.submission, place: connection };
+  const placed = { ...plan, event: { ...event, ...(submission && { submission }) } };
+  const leave = () => submitCall.env.startup.waitUntil(leaveAll(plan, place, submitCall));
+  try {
+    const registered = await registeredTask(placed, submitCall, onUnknown);
+    if (!registered.isNew) leave();
+    return { ...registered, place };
+  } catch (error) {
+    leave();
+    throw error;
+  }
+}
+
+/**
+ * Registers the task of a submission that got no place, which only repeats an earlier one.
+ * @throws the problem when it does not.
+ */
+export async function registeredBefore(
+  plan: SubmissionPlan,
+  submitCall: SubmitCall,
+  problem: Problem,
+): Promise<RegisteredTask> {
+  const { event, submissionId } = plan;
+  const known = await taskClient(submitCall.env, event.id).read(submitCall.caller);
+  if (known === null) throw problem;
+  const drop = () => bringOutcome(event.id, submissionId, { kind: "not_sent" }, submitCall);
+  const registered = await registeredTask(plan, submitCall, drop);
+  if (!registered.isNew) return registered;
+  // The earlier task was erased in between.
+  await drop();
+  throw problem;
+}
+
+/**
+ * Sends the call of a submission. If an attempt is refused for a reason that concerns the member of a pool and not the
+ * call, and its body is in memory, the call is sent to the next member that has a place, once to each.
+ */
+export async function sendAttempts(
+  plan: SubmissionPlan,
+  task: TaskReply,
+  submitCall: SubmitCall,
+  first: GrantedPlace | null,
+  send: Send,
+): Promise<Submitted> {
+  const tried: string[] = [];
+  for (let place = first; ;) {
+    const sent = await send(planAt(plan, place), task, submitCall, place);
+    if (place === null || sent.outcome === null || !mayBeSentAgain(sent.outcome)) {
+      return await sent.end();
+    }
+    tried.push(place.connection);
+    const reply = sent.isReported
+      ? "again"
+      : await reportRefusal(plan, place, sent.outcome, submitCall);
+    const next = reply === "again" ? await nextPlace(plan, place, tried, submitCall) : null;
+    if (next === null) return await sent.end();
+    sent.drop();
+    place = next;
+  }
+}
+
+/** Tells the task, and then the queue, that an attempt was refused. Returns null when the task could not be reached. */
+async function reportRefusal(
+  { event, submissionId }: SubmissionPlan,
+  { connection, attempt }: GrantedPlace,
+  { statusCode, refusal, retryAfterMs }: RefusedOutcome,
+  { env }: SubmitCall,
+): Promise<CallRefusalReply | null> {
+  const about = { submissionId, attempt, connection, statusCode, refusal };
+  const reply = await taskClient(env, event.id)
+    .refuseCall({ type: "call_refused", ...about })
+    .catch(() => null);
+  const refused = { submissionId, attempt, refusal, retryAfterMs: retryAfterMs ?? null };
+  await refusePlace(env, connection, refused);
+  return reply;
+}
+
+/** Takes a place for the next attempt, and lets the task begin it. Returns null when there will be none. */
+async function nextPlace(
+  plan: SubmissionPlan,
+  last: GrantedPlace,
+  tried: readonly string[],
+  submitCall: SubmitCall,
+): Promise<GrantedPlace | null> {
+  // A body that was passed on unread is gone.
+  if (plan.sent.body instanceof ReadableStream) return null;
+  const { event, submissionId } = plan;
+  const attempt = last.attempt + 1;
+  const others = namesOf(plan).filter((name) => !tried.includes(name));
+  const reply = await ask(plan, others, attempt, submitCall);
+  if (reply.kind !== "granted") return null;
+  const place = { connection: reply.connection, attempt };
+  const start = await taskClient(submitCall.env, event.id)
+    .startCall({ type: "call_started", submissionId, ...place })
+    .catch(() => null);
+  if (start?.kind === "send") return place;
+  await leaveAll(plan, place, submitCall);
+  return null;
+}
+
+function ask(
+  { event, place, submissionId }: SubmissionPlan,
+  connections: readonly string[],
+  attempt: number,
+  { env }: SubmitCall,
+): Promise<PlaceReply> {
+  const order = { submissionId, taskId: event.id, account: event.registration.accountId };
+  const via = place.connection.name;
+  return askForPlace(env, connections, {
+    ...order,
+    via,
+    attempt,
+    since: Date.now(),
+    mayWait: false,
+  });
+}
+
+function leaveAll(
+  { submissionId }: SubmissionPlan,
+  { connection, attempt }: GrantedPlace,
+  { env }: SubmitCall,
+): Promise<void> {
+  return leaveOthers(env, [connection], null, { submissionId, attempt });
+}
+
+/** Returns the plan of a submission whose call goes to the connection that has a place for it. */
+function planAt(plan: SubmissionPlan, place: GrantedPlace | null): SubmissionPlan {
+  const member = plan.queues.find(({ name }) => name === place?.connection);
+  if (member === undefined) return plan;
+  const connection = asMember(plan.place.connection, member);
+  return { ...plan, place: { ...plan.place, connection } };
+}
+
+function namesOf({ queues }: SubmissionPlan): readonly string[] {
+  return queues.map(({ name }) => name);
+}
+
+/** Returns the problem for a submission that found no free place, and does not wait for one. */
+function connectionBusy({ place }: SubmissionPlan, reply: PlaceReply): Problem {
+  const detail = `All places for jobs of ${place.connection.name} are taken. Nothing was sent or charged. With Prefer: respond-async the submission waits for a place.`;
+  return new Problem("connection_busy", { detail, headers: retryAfter(reply) });
+}
+
+/** Returns the problem for a submission that cannot wait, because as many wait for a place as may. */
+export function queueFull({ place }: SubmissionPlan, reply: PlaceReply): Problem {
+  const detail = `As many submissions wait for a place at ${place.connection.name} as may. Nothing was sent or charged.`;
+  return new Problem("queue_full", { detail, headers: retryAfter(reply) });
+}
+
+function retryAfter(reply: PlaceReply): Readonly<Record<string, string>> {
+  const ms = "retryAfterMs" in reply ? reply.retryAfterMs : SECOND_MS;
+  return { "Retry-After": String(Math.max(1, Math.ceil(ms / SECOND_MS))) };
+}
