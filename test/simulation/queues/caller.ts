@@ -1,19 +1,18 @@
-import type { CallRefusalReply } from "../../../src/core/events/call-refusal.ts";
-import type { CallStart } from "../../../src/core/events/call-start.ts";
 import type { SubmitOutcome } from "../../../src/core/events/event.ts";
-import { isAboutAccount } from "../../../src/core/record/refusal.ts";
-import type { WithStartup } from "../../../src/config/runtime.ts";
-import { mayBeSentAgain, type StoredCall } from "../../../src/objects/call/call-plan.ts";
-import {
-  askForPlace,
-  leaveOthers,
-  type PlaceBindings,
-  refusePlace,
-} from "../../../src/objects/queue/place-request.ts";
-import type { OutsideEvent } from "../../../src/objects/task/outside-event.ts";
-import type { Applied } from "../../../src/objects/task/reply.ts";
+import { errorName } from "../../../src/lib/log.ts";
 import type { Caller } from "../../../src/objects/task/caller.ts";
-import { SECOND } from "../../core/builders.ts";
+import type { OutsideEvent } from "../../../src/objects/task/outside-event.ts";
+import type { Connection } from "../../../src/providers/provider.ts";
+import { bringOutcome } from "../../../src/api/submit/bring-outcome.ts";
+import { callLater } from "../../../src/api/submit/call-later.ts";
+import {
+  registeredWithPlace,
+  type Send,
+  sendAttempts,
+} from "../../../src/api/submit/call-place.ts";
+import { PendingCall } from "../../../src/api/submit/pending-call.ts";
+import type { SubmissionPlan, SubmitCall } from "../../../src/api/submit/submission-plan.ts";
+import { Problem } from "../../../src/api/http/problem.ts";
 import type { Party } from "./machine.ts";
 import type { Simulated } from "./outside.ts";
 
@@ -30,200 +29,85 @@ export interface Request {
   readonly startByMs: number | null;
 }
 
-type Env = WithStartup & PlaceBindings & Simulated;
-type Call = (kind: "TASKS" | "CALLS", name: string, method: string, ...given: readonly unknown[]) => Promise<unknown>;
-
 /** A Worker that handles one request to submit a job. */
 export interface Worker {
   readonly party: Party;
-  readonly env: Env;
-  readonly call: Call;
-  readonly submissionId: string;
-  /** Names of the connections in whose queues the submission is. */
-  readonly queues: readonly string[];
-  wait(ms: number): Promise<void>;
-  /** Stores the body of a call in its object, as `storeForm` does. */
-  storeBody(): void;
+  readonly env: SubmitCall["env"] & Simulated;
+  readonly connection: Connection;
+  /** The connections in whose queues the submission is. */
+  readonly queues: readonly Connection[];
+  /** Takes note of the submission before anything is sent; stores the body of its call, if its client does not wait. */
+  begun(submissionId: string): void;
   /** Takes note of what the client is answered. */
   answered(what: string): void;
 }
 
-const TRIES_MS = [0, SECOND / 2, 2 * SECOND, 5 * SECOND, 3 * SECOND, 5 * SECOND, 8 * SECOND];
-const LOST = Symbol("lost");
-
-/** Submits a job as the operation `submitJob` (api/submit) does. */
+/** Submits a job as the operation `submitJob` (api/submit) does, after it has read the request. */
 export async function submit(request: Request, worker: Worker): Promise<void> {
-  await (request.isAsync ? submitLater(request, worker) : submitNow(request, worker));
+  const { env } = worker;
+  const pending = new PendingCall(env);
+  const { submissionId } = pending;
+  worker.begun(submissionId);
+  const plan = planOf(request, worker, submissionId);
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what is missing concerns the answer to the client
+  const call = { env, caller: callerOf(request.account) } as SubmitCall;
+  try {
+    if (request.isAsync) {
+      const { isReplayed } = await callLater(plan, call, pending);
+      worker.answered(isReplayed ? "replayed" : "accepted");
+    } else await submitNow(request, plan, call, worker);
+  } catch (error) {
+    worker.answered(error instanceof Problem ? error.code : errorName(error));
+  } finally {
+    env.startup.waitUntil(pending.drop());
+  }
 }
 
-async function submitLater(request: Request, worker: Worker): Promise<void> {
-  const { call, submissionId, queues } = worker;
-  worker.storeBody();
-  const drop = () => call("CALLS", submissionId, "drop").catch(() => undefined);
-  const stored = storedCallOf(request, worker);
-  const receipt = await call("CALLS", submissionId, "storeCall", stored, null).catch(() => LOST);
-  if (receipt !== true) {
-    const isKnown = isRefusal(receipt) && (await isKnownTask(request, worker));
-    if (!isKnown) {
-      await drop();
-      return worker.answered(isRefusal(receipt) ? "queue_full" : "unavailable");
-    }
-  }
-  const applied = await register(request, { isCall: true, queues }, worker);
-  // A registration without an answer is left to the object of the call.
-  if (applied === null) return worker.answered("unavailable");
-  if (applied.kind !== "recorded") {
-    await drop();
-    return worker.answered(applied.kind);
-  }
-  worker.answered("accepted");
-  await call("CALLS", submissionId, "begin").catch(() => undefined);
-}
-
-function isRefusal(receipt: unknown): boolean {
-  return typeof receipt === "object" && receipt !== null && "retryAfterMs" in receipt;
-}
-
-function storedCallOf(request: Request, { submissionId, queues }: Worker): StoredCall {
-  return {
-    taskId: request.taskId,
-    submissionId,
-    connection: request.via,
-    ...(queues.length > 0 && { queues: { connections: queues, account: request.account } }),
-    model: "m",
-    path: "/jobs",
-    sentPath: "/jobs",
-    headers: [],
-    keyHeader: null,
-    jobId: null,
-    isHookExpected: !request.isHookless,
-    storesFiles: false,
-    secrets: [],
-  };
-}
-
-async function submitNow(request: Request, worker: Worker): Promise<void> {
-  const { env, submissionId, queues } = worker;
-  const question = questionOf(request, worker);
-  const reply = queues.length === 0 ? null : await askForPlace(env, queues, question);
-  const place = reply?.kind === "granted" ? reply.connection : null;
-  if (reply !== null && place === null && !(await isKnownTask(request, worker))) {
-    return worker.answered("connection_busy");
-  }
-  const leave = () => leaveOthers(env, queues, null, { submissionId, attempt: Infinity });
-  const applied = await register(request, { queues, ...(place && { place }) }, worker);
-  if (applied === null) {
-    await bring(request, { kind: "not_sent" }, worker);
-    await leave();
-    return worker.answered("unavailable");
-  }
-  if (applied.kind !== "recorded") {
-    await leave();
-    return worker.answered(applied.kind);
-  }
-  if (reply !== null && place === null) {
-    await bring(request, { kind: "not_sent" }, worker);
-    return worker.answered("connection_busy");
-  }
-  const outcome = await sendToMembers(request, worker, place ?? request.via);
-  await bring(request, outcome, worker);
-  worker.answered(outcome.kind);
-}
-
-function questionOf({ taskId, account, via }: Request, { submissionId }: Worker) {
-  const since = Date.now();
-  return { submissionId, taskId, account, via, attempt: 1, since, mayWait: false };
-}
-
-/** Sends the call to one member of a pool after the other, until one does not refuse it. */
-async function sendToMembers(
-  request: Request,
+/** Submits a job whose client waits for the answer, as `submitOnce` (api/submit) does. */
+async function submitNow(
+  { isHookless }: Request,
+  plan: SubmissionPlan,
+  call: SubmitCall,
   worker: Worker,
-  first: string,
-): Promise<SubmitOutcome> {
-  const { env, submissionId, queues } = worker;
-  let connection = first;
-  let left = [...queues];
-  for (let attempt = 1; ; attempt++) {
-    const outcome = await send(request, connection, attempt, worker);
-    if (queues.length === 0 || !mayBeSentAgain(outcome)) return outcome;
-    const { statusCode, refusal } = outcome;
-    left = left.filter((name) => name !== connection);
-    const { retryAfterMs = null } = outcome;
-    if (left.length === 0) {
-      await refusePlace(env, connection, { submissionId, attempt, refusal, retryAfterMs });
-      return outcome;
-    }
-    const refused = { type: "call_refused", submissionId, attempt, connection, statusCode, refusal };
-    const reply = await repeated<CallRefusalReply>(worker, "refuseCall", request.taskId, refused);
-    await refusePlace(env, connection, { submissionId, attempt, refusal, retryAfterMs });
-    if (reply !== "again") return outcome;
-    const question = { ...questionOf(request, worker), attempt: attempt + 1 };
-    const place = await askForPlace(env, left, question);
-    if (place.kind !== "granted") return outcome;
-    connection = place.connection;
-    const event = { type: "call_started", submissionId, attempt: attempt + 1, connection };
-    const start = await repeated<CallStart>(worker, "startCall", request.taskId, event);
-    if (start?.kind !== "send") return outcome;
-    if (isAboutAccount(refusal)) env.startup.waitUntil(Promise.resolve());
-  }
+): Promise<void> {
+  const { event, submissionId } = plan;
+  const bring = (outcome: SubmitOutcome) => bringOutcome(event.id, submissionId, outcome, call);
+  const registered = await registeredWithPlace(plan, call, () => bring({ kind: "not_sent" }));
+  if (!registered.isNew) return worker.answered("replayed");
+  const send: Send = async (_plan, _task, _call, place) => {
+    const outcome = await sent(event.id, submissionId, place, worker);
+    const isNoHook = outcome.kind === "accepted" && isHookless;
+    const known = isNoHook ? { ...outcome, isHookExpected: false } : outcome;
+    const end = async () => {
+      await bring(known);
+      return { taskId: event.id, status: 200, headers: new Headers(), body: new Uint8Array() };
+    };
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- nobody reads the answer
+    return { outcome: known, isReported: false, drop: () => {}, end } as Awaited<ReturnType<Send>>;
+  };
+  await sendAttempts(plan, registered.task, call, registered.place, send);
+  worker.answered("the upstream's answer");
 }
 
-async function send(
-  { taskId, isHookless }: Request,
-  connection: string,
-  attempt: number,
-  { env, submissionId }: Worker,
+async function sent(
+  taskId: string,
+  submissionId: string,
+  place: { readonly connection: string; readonly attempt: number } | null,
+  { env, connection }: Worker,
 ): Promise<SubmitOutcome> {
   const aborter = new AbortController();
   const timer = setTimeout(() => aborter.abort(), env.outside.policy.submitTimeoutMs);
-  const sent = { taskId, submissionId, connection, attempt };
-  const outcome = await env.outside.submit(env.party, sent, aborter.signal);
+  const { attempt, ...at } = place ?? { connection: connection.name, attempt: 1 };
+  const call = { taskId, submissionId, connection: at.connection, attempt };
+  const outcome = await env.outside.submit(env.party, call, aborter.signal);
   clearTimeout(timer);
-  if (outcome.kind !== "accepted") return outcome;
-  return { ...outcome, isHookExpected: outcome.isHookExpected && !isHookless };
+  return outcome;
 }
 
-/** Repeats a call to the task's object until it is answered; null when it is not. */
-async function repeated<T>(
-  { call, wait }: Worker,
-  method: string,
-  taskId: string,
-  event: object,
-): Promise<T | null> {
-  for (const ms of TRIES_MS) {
-    await wait(ms);
-    const answer = await call("TASKS", taskId, method, event).catch(() => LOST);
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the method of the object has this result
-    if (answer !== LOST) return answer as T;
-  }
-  return null;
-}
-
-async function bring(
-  { taskId, account }: Request,
-  outcome: SubmitOutcome,
-  { call, wait, submissionId }: Worker,
-): Promise<void> {
-  const event = { type: "submit_ended", submissionId, outcome };
-  for (const ms of TRIES_MS) {
-    await wait(ms);
-    const end = call("TASKS", taskId, "endSubmission", event, callerOf(account));
-    if ((await end.catch(() => LOST)) !== LOST) return;
-  }
-}
-
-async function isKnownTask({ taskId, account }: Request, { call }: Worker): Promise<boolean> {
-  const known = await call("TASKS", taskId, "read", callerOf(account)).catch(() => null);
-  return known !== null;
-}
-
-async function register(
-  request: Request,
-  submission: object,
-  { call, submissionId }: Worker,
-): Promise<Applied | null> {
+function planOf(request: Request, worker: Worker, submissionId: string): SubmissionPlan {
   const { taskId: id, via: provider, account: accountId, price, isHookless, startByMs } = request;
+  const { connection, queues } = worker;
+  const names = queues.map(({ name }) => name);
   const registration = {
     callbackUrl: null,
     provider,
@@ -233,10 +117,17 @@ async function register(
     accountId,
     credits: price,
   };
-  const hooks = isHookless ? { isHookless } : {};
-  const start = startByMs === null ? {} : { startByMs };
-  const known = { id: submissionId, requestDigest: "d", endpoint: null, isByOwner: true };
   const account = accountId === null || price !== null ? null : { id: accountId, generation: 1 };
+  const submission = {
+    id: submissionId,
+    requestDigest: "d",
+    endpoint: null,
+    isByOwner: accountId !== null,
+    ...(isHookless && { isHookless }),
+    ...(request.isAsync && { isCall: true }),
+    ...(startByMs !== null && { startByMs }),
+    ...(names.length > 0 && { queues: names }),
+  };
   const event = {
     type: "register",
     id,
@@ -247,11 +138,28 @@ async function register(
     deadlineMs: null,
     account,
     chargeId: price === null ? null : submissionId,
-    submission: { ...known, ...hooks, ...start, ...submission },
-  } satisfies OutsideEvent;
-  const applied = await call("TASKS", id, "apply", event, callerOf(accountId)).catch(() => null);
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the method of the object has this result
-  return applied as Applied | null;
+    submission,
+  } as const satisfies OutsideEvent;
+  const target = { headers: {}, answer: "job" };
+  const plan = {
+    place: { connection, credential: null, target },
+    call: { path: "/jobs", headers: new Headers(), isAsync: request.isAsync },
+    sent: { path: "/jobs", contentType: null, isOfAccount: false, body: bodyOf(request) },
+    event,
+    isHookExpected: !isHookless,
+    submissionId,
+    jobId: null,
+    secrets: [],
+    isNamedByKey: false,
+    queues,
+  };
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what is missing concerns the call as it is sent
+  return plan as unknown as SubmissionPlan;
+}
+
+/** Returns the body of a call: of one whose client does not wait, it was stored while it arrived, as forms are. */
+function bodyOf({ isAsync }: Request): unknown {
+  return isAsync ? new ReadableStream() : [];
 }
 
 export function callerOf(account: string | null): Caller {

@@ -17,25 +17,33 @@ const ACCOUNTS = [null, "x", "y", "z"] as const;
 const PRICE = 10;
 /** Time in which a world must come to rest when nothing fails any more. */
 const REST_MS = 14 * HOUR;
-const CLOCK = { now: Date.now, setTimeout, clearTimeout };
+/** What a simulated world replaces in this process. */
+const OWN = {
+  now: Date.now,
+  setTimeout,
+  clearTimeout,
+  getRandomValues: crypto.getRandomValues.bind(crypto),
+  scheduler: Reflect.get(globalThis, "scheduler"),
+};
 
 /** Runs one simulated relay with queues; the seed alone decides what happens. */
 export async function runSeed(seed: number, trace: ((text: string) => void) | null = null): Promise<RunResult> {
   const random = new Random(seed);
   const setting = settingFrom(random);
   const balances = new Map(ACCOUNTS.flatMap((id) => (id === null ? [] : [[id, balanceFrom(random)]])));
-  const world = new World(random, setting, timesFrom(random), balances, trace);
-  const console = { log: globalThis.console.log, warn: globalThis.console.warn, error: globalThis.console.error };
+  const world = new World(seed, random, setting, timesFrom(random), balances, trace);
+  const { log, warn, error } = console;
   const write = (text: unknown) => world.machine.note(() => `  log ${String(text)}`);
-  Object.assign(globalThis.console, { log: write, warn: write, error: write });
-  useClock(world.machine);
+  Object.assign(console, { log: write, warn: write, error: write });
+  replaceTime(world.machine);
   try {
     await live(world);
   } finally {
-    Object.assign(globalThis.console, console);
-    Date.now = CLOCK.now;
-    globalThis.setTimeout = CLOCK.setTimeout;
-    globalThis.clearTimeout = CLOCK.clearTimeout;
+    Object.assign(console, { log, warn, error });
+    Date.now = OWN.now;
+    crypto.getRandomValues = OWN.getRandomValues;
+    const { setTimeout: set, clearTimeout: clear, scheduler } = OWN;
+    Object.assign(globalThis, { setTimeout: set, clearTimeout: clear, scheduler });
   }
   return { violation: world.violation, observed: world.observed, world };
 }
@@ -44,8 +52,8 @@ function balanceFrom(random: Random): number {
   return random.pick([1_000, 1_000, 1_000, 2 * PRICE, PRICE - 1]);
 }
 
-/** Lets the clock and the timers of the world be those of this process. */
-function useClock({ clock }: Machine): void {
+/** Lets the clock, the timers and the random ids of the world be those of this process. */
+function replaceTime({ clock, random }: Machine): void {
   const canceled = new Set<number>();
   let timers = 0;
   Date.now = () => clock.now;
@@ -56,7 +64,13 @@ function useClock({ clock }: Machine): void {
     });
     return timer;
   };
-  Object.assign(globalThis, { setTimeout: set, clearTimeout: (timer: number) => canceled.add(timer) });
+  const wait = (ms: number) => new Promise<void>((resolve) => clock.after(ms, resolve));
+  Object.assign(globalThis, {
+    setTimeout: set,
+    clearTimeout: (timer: number) => canceled.add(timer),
+    scheduler: { wait },
+  });
+  Object.assign(crypto, { getRandomValues: (bytes: Uint8Array) => bytes.map(() => random.below(256)) });
 }
 
 async function live(world: World): Promise<void> {
@@ -126,7 +140,7 @@ function planRequests(world: World, chaosMs: number): void {
     const isStartBy = random.isLucky(0.1);
     const atMs = random.below(isBurst ? SECOND : chaosMs);
     const request: Request = {
-      taskId: `t${number}`,
+      taskId: `t${number}-${world.seed}`,
       via: random.pick(names),
       account,
       price: account !== null && random.isLucky(0.6) ? PRICE : null,

@@ -2,7 +2,7 @@ import { LIMITS, MINUTE, SECOND, aPolicy, HOUR } from "../../core/builders.ts";
 import { configuredWith, connections } from "../../core/configuration.ts";
 import type { Config } from "../../../src/config/config.ts";
 import type { Policy } from "../../../src/core/policy.ts";
-import { type Connection, queuesOf } from "../../../src/providers/provider.ts";
+import type { Connection } from "../../../src/providers/provider.ts";
 import type { Random } from "../random.ts";
 
 /** Name of the pool. */
@@ -93,10 +93,4 @@ export function deploymentOf(setting: Setting, times: Times): Deployment {
   const changes = { polls, asyncTimeoutMs, isCancelable, queueMs, submitUnknownMs, taskDeadlineMs };
   const policy = aPolicy(changes);
   return { setting, config: { ...base, connections: all, asyncTimeoutMs, queueMs }, policy };
-}
-
-/** Returns the names of the connections in whose queues a submission to a name waits. */
-export function queueNamesOf({ config }: Deployment, via: string): readonly string[] {
-  const connection = config.connections.get(via);
-  return connection === undefined ? [] : queuesOf(connection).map(({ name }) => name);
 }

@@ -4,6 +4,7 @@ import { UNCALLED_MS } from "../../../src/objects/call/call-plan.ts";
 import { CallObject } from "../../../src/objects/call/call-object.ts";
 import { QueueObject } from "../../../src/objects/queue/queue-object.ts";
 import { TaskObject } from "../../../src/objects/task/task-object.ts";
+import { queuesOf } from "../../../src/providers/provider.ts";
 import { NOW, SECOND } from "../../core/builders.ts";
 import type { Random } from "../random.ts";
 import { callerOf, type Request, submit, type Worker } from "./caller.ts";
@@ -12,7 +13,7 @@ import { Ledger } from "./ledger.ts";
 import { type Instance, Machine, type ObjectKind, type Party, type Place } from "./machine.ts";
 import type { Outside, SentCall } from "./outside.ts";
 import { QueueRules } from "./queue-rules.ts";
-import { type Deployment, deploymentOf, queueNamesOf, type Setting, type Times } from "./setting.ts";
+import { type Deployment, deploymentOf, type Setting, type Times } from "./setting.ts";
 import { type SimulatedJob, Upstream } from "./upstream.ts";
 
 const CLASSES = { TASKS: TaskObject, CALLS: CallObject, QUEUES: QueueObject };
@@ -29,6 +30,7 @@ interface Sent extends SentCall {
 
 /** A relay with limited connections, its clients, and the upstreams. */
 export class World {
+  readonly seed: number;
   readonly machine: Machine;
   readonly upstream: Upstream;
   readonly ledger: Ledger;
@@ -51,15 +53,16 @@ export class World {
   readonly #via = new Map<string, string>();
   /** Status with which the task of each submission has ended. */
   readonly ended = new Map<string, "completed" | "failed">();
-  #submissions = 0;
 
   constructor(
+    seed: number,
     random: Random,
     setting: Setting,
     times: Times,
     balances: ReadonlyMap<string, number>,
     trace: ((text: string) => void) | null,
   ) {
+    this.seed = seed;
     this.random = random;
     this.#times = times;
     this.deployment = deploymentOf(setting, times);
@@ -105,34 +108,30 @@ export class World {
   /** Lets a client send a request to submit a job. */
   request(request: Request): void {
     const party = this.#worker(`client of ${request.taskId}`);
-    const submissionId = `s${++this.#submissions}`;
     const { machine } = this;
+    const connection = this.deployment.config.connections.get(request.via);
+    machine.note(() => `a client sends ${JSON.stringify(request)}`);
+    if (connection === undefined) return;
     this.taskIds.add(request.taskId);
-    this.#via.set(submissionId, request.via);
-    this.#askedAt.set(submissionId, machine.clock.passed);
     const worker: Worker = {
       party,
       env: this.#envOf(party),
-      submissionId,
-      queues: queueNamesOf(this.deployment, request.via),
-      call: (kind, name, method, ...given) =>
-        machine.call(party, machine.place(kind, name), method, given),
-      wait: (ms) => new Promise((resolve) => this.#later(party, ms, resolve)),
-      storeBody: () => {
+      connection,
+      queues: queuesOf(connection),
+      begun: (submissionId) => {
+        this.#askedAt.set(submissionId, machine.clock.passed);
+        this.#via.set(submissionId, request.via);
+        if (!request.isAsync) return;
         const stored = { kind: "receiving", body: { bytes: 0, chunks: 0 } };
         const place = machine.place("CALLS", submissionId);
         machine.store(place, "call", stored, machine.clock.now + UNCALLED_MS);
       },
       answered: (what) => {
-        machine.note(() => `${request.taskId} is answered: ${what}`);
+        machine.note(() => `the client of ${request.taskId} is answered: ${what}`);
         this.observe(`a client is answered: ${what}`);
       },
     };
-    machine.note(() => `${submissionId} ${JSON.stringify(request)}`);
-    if (!this.deployment.config.connections.has(request.via)) return;
-    void submit(request, worker).catch((error: unknown) => {
-      if (!party.isDead) this.report("no error is uncaught", String(error));
-    });
+    void submit(request, worker);
   }
 
   /** Lets a client order to cancel or erase its task. */
@@ -146,10 +145,6 @@ export class World {
       () => this.observe(`a client orders to ${type}`),
       () => undefined,
     );
-  }
-
-  #later(party: Party, ms: number, run: () => void): void {
-    this.machine.clock.after(ms, () => (party.isDead ? undefined : run()));
   }
 
   #worker(name: string): Party {
