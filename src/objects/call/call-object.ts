@@ -320,9 +320,7 @@ export class CallObject extends DurableObject<CallBindings> {
     const next = withPlaceReply(state, reply, Date.now());
     if (next !== state) this.#write(next);
     const place = next.stay?.place ?? null;
-    if (place !== null && (reply.kind !== "granted" || reply.connection !== place)) {
-      await this.#leave(call, stay, place);
-    }
+    if (place !== null) await this.#leave(call, stay, place);
     return place === null ? reply : { kind: "granted", connection: place };
   }
 
