@@ -12,6 +12,7 @@ export class Clock {
   base: number;
   readonly #heap: Timer[] = [];
   #order = 0;
+  steps = 0;
 
   constructor(base: number) {
     this.base = base;
@@ -46,6 +47,7 @@ export class Clock {
   /** Lets time pass until the next event, and begins it. */
   step(): void {
     const first = this.#take();
+    this.steps++;
     this.passed = Math.max(this.passed, first.at);
     first.run();
   }

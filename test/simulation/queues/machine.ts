@@ -75,6 +75,8 @@ export class Instance implements Party {
 /** Makes the object of an instance with the environment of the deployment. */
 export type Maker = (instance: Instance, ctx: object) => object;
 
+/** Number of events that are begun in one turn of the event loop, which would otherwise take most of the time. */
+const BATCH = 64;
 const LATEST_MS = 20 * 60_000;
 
 /**
@@ -126,10 +128,37 @@ export class Machine {
     return place;
   }
 
-  /** Lets the next event happen, and everything that follows from it at once. */
-  async step(): Promise<void> {
-    this.clock.step();
-    await new Promise<void>((resolve) => setImmediate(resolve));
+  /**
+   * Lets one event after the other happen, each with everything that follows from it at once, until `isOver` returns
+   * true.
+   */
+  run(isOver: () => boolean): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    let hasEnded = false;
+    // What follows from an event at once are microtasks, which are run between two callbacks of one batch.
+    const step = () => {
+      if (hasEnded) return;
+      try {
+        this.#settle();
+        hasEnded = isOver();
+        if (hasEnded) resolve();
+        else this.clock.step();
+      } catch (error) {
+        hasEnded = true;
+        reject(error);
+      }
+    };
+    const batch = () => {
+      if (hasEnded) return;
+      for (let i = 0; i < BATCH; i++) setImmediate(step);
+      setImmediate(batch);
+    };
+    batch();
+    return promise;
+  }
+
+  /** Makes durable what the last event has written, or loses it with the instance. */
+  #settle(): void {
     for (const instance of this.#dirty) {
       if (instance.isDead) continue;
       if (this.#isLucky(this.faults.death)) this.kill(instance, false);

@@ -83,18 +83,18 @@ async function live(world: World): Promise<void> {
   planRequests(world, chaosMs);
   planMoves(world, chaosMs);
   machine.clock.after(chaosMs, () => calm(world));
-  while (machine.clock.passed <= chaosMs && world.violation === null && machine.clock.nextAt < Infinity) {
-    await machine.step();
-  }
+  const isBroken = () => world.violation !== null;
+  await machine.run(() => isBroken() || machine.clock.nextAt > chaosMs);
   const rules = new QuietRules(world);
-  const endAt = machine.clock.passed + REST_MS;
-  let lookAt = machine.clock.passed;
-  while (world.violation === null && machine.clock.nextAt < endAt) {
-    await machine.step();
-    if (machine.clock.passed < lookAt) continue;
-    lookAt = machine.clock.passed + 20 * SECOND;
-    if (rules.look()) break;
-  }
+  const endAt = chaosMs + REST_MS;
+  let lookAt = chaosMs;
+  await machine.run(() => {
+    const { passed, nextAt } = machine.clock;
+    if (isBroken() || nextAt > endAt) return true;
+    if (passed < lookAt) return false;
+    lookAt = passed + 20 * SECOND;
+    return rules.look();
+  });
   if (world.violation === null) endRules(world);
 }
 

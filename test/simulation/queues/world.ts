@@ -232,8 +232,8 @@ export class World {
     if (stay.attempt !== attempt || record.upstream?.connection !== connection) {
       this.report("a call is sent as its task has stored it", `${taskId} (${attempt})`);
     }
-    if (record.submission.isCall === true && this.machine.clock.now > stay.startBy + SECOND) {
-      this.report("no call is sent after its time to begin is over", taskId);
+    if (record.submission.isCall === true && record.submission.startedAt > stay.startBy) {
+      this.report("no call begins after its time to begin is over", taskId);
     }
     if (this.#isSlowlyRegistered(submissionId)) return;
     const rows = rowsOf(this.machine.place("QUEUES", connection));
