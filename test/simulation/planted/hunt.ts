@@ -1,13 +1,14 @@
 import { parseArgs } from "node:util";
-import { runSeed } from "../run.ts";
+import { runnerOf } from "../lives.ts";
 import type { Hunted } from "./mutated-copy.ts";
 
 // Every death of an instance throws an error, millions of times, so errors have no stack.
 Error.stackTraceLimit = 0;
 
 const { values } = parseArgs({
-  options: { seeds: { type: "string" }, lives: { type: "string" } },
+  options: { kind: { type: "string" }, seeds: { type: "string" }, lives: { type: "string" } },
 });
+const runSeed = await runnerOf(values.kind === "queues" ? "queues" : "task");
 
 /** Simulates lives from this seed on until one breaks a promise. */
 async function hunted(seed: number, lives: number): Promise<Hunted> {
