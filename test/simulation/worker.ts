@@ -1,6 +1,7 @@
 import { parentPort, workerData } from "node:worker_threads";
 import * as z from "zod";
 import { keptText } from "./kept-lives.ts";
+import { runnerOfQueues } from "./lives.ts";
 import type { RunResult } from "./run.ts";
 import { type Part, REPORTED_LIVES } from "./simulate.ts";
 
@@ -46,7 +47,7 @@ async function shortest(seed: number, life: RunResult): Promise<Part["broken"]> 
 }
 
 async function runsOfQueues() {
-  const { runSeed } = await import("./queues/lives.ts");
+  const runSeed = await runnerOfQueues();
   return async (seed: number): Promise<Part["broken"]> => {
     const { violation, observed: seen } = await runSeed(seed);
     note(seen);

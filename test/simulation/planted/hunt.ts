@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-import { runnerOf } from "../lives.ts";
+import { runnerOfQueues } from "../lives.ts";
 import type { Hunted } from "./mutated-copy.ts";
 
 // Every death of an instance throws an error, millions of times, so errors have no stack.
@@ -8,7 +8,8 @@ Error.stackTraceLimit = 0;
 const { values } = parseArgs({
   options: { kind: { type: "string" }, seeds: { type: "string" }, lives: { type: "string" } },
 });
-const runSeed = await runnerOf(values.kind === "queues" ? "queues" : "task");
+const runSeed =
+  values.kind === "queues" ? await runnerOfQueues() : (await import("../run.ts")).runSeed;
 
 /** Simulates lives from this seed on until one breaks a promise. */
 async function hunted(seed: number, lives: number): Promise<Hunted> {

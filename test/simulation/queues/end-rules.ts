@@ -10,6 +10,9 @@ import type { World } from "./world.ts";
  */
 export const IDLE_MS = 17 * MINUTE;
 
+/** Longest time in milliseconds until a queue in which submissions wait notices that more places are permitted. */
+const LOOK_MS = 2 * MINUTE;
+
 /** Checks again and again, while nothing fails any more, that no place is lost and nobody waits in vain. */
 export class QuietRules {
   readonly #world: World;
@@ -44,7 +47,11 @@ export class QuietRules {
     const queue = machine.place("QUEUES", name);
     const rows = rowsOf(queue);
     const record = (taskId: string) => recordOf(machine, taskId);
-    const used = rows.filter((row) => mayRun(record(row.taskId), row.submissionId, name)).length;
+    const used = rows.filter(
+      (row) =>
+        mayRun(record(row.taskId), row.submissionId, name) ||
+        (!row.isWaiting && this.#isForgotten(row.taskId, row.submissionId)),
+    ).length;
     const own = deployment.config.connections.get(name);
     const places = own === undefined ? Infinity : (own.inFlight ?? Infinity);
     const { all, ofPools } = coolDownsOf(queue, machine.clock.now);
@@ -55,9 +62,23 @@ export class QuietRules {
         !(ofPools && row.via !== name),
     );
     this.#limit("nobody waits while a place is free", name, waiting && !all && used < places);
+    const held = rows.filter((row) => !row.isWaiting).length;
+    const mayTake = rows.some((row) => row.isWaiting && !(ofPools && row.via !== name));
+    const isFree = mayTake && !all && held < places;
+    this.#limit("a queue finds a free place in time", name, isFree, LOOK_MS);
   }
 
-  #limit(promise: string, detail: string, isBad: boolean): void {
+  /**
+   * Tells whether a task waits for a call that its object has forgotten, because the registration took longer than
+   * `UNCALLED_MS`. Such a task fails when its time to wait is over, and keeps until then a place that it got late.
+   */
+  #isForgotten(taskId: string, submissionId: string): boolean {
+    const { machine } = this.#world;
+    const call = machine.place("CALLS", submissionId).storage.get("call");
+    return call === undefined && isWaiting(recordOf(machine, taskId), submissionId);
+  }
+
+  #limit(promise: string, detail: string, isBad: boolean, limitMs = IDLE_MS): void {
     const { clock, putBackMs } = this.#world.machine;
     const { passed } = clock;
     const key = `${promise} ${detail}`;
@@ -67,7 +88,7 @@ export class QuietRules {
     }
     const since = this.#since.get(key) ?? passed;
     this.#since.set(key, since);
-    if (passed - since > IDLE_MS + putBackMs) this.#world.report(promise, detail);
+    if (passed - since > limitMs + putBackMs) this.#world.report(promise, detail);
   }
 }
 

@@ -1,5 +1,5 @@
 import { isOpen, isTerminal, type TaskRecord } from "../../../src/core/record/task.ts";
-import type { CoolDowns } from "../../../src/objects/queue/cool-down.ts";
+import type { CoolDown, CoolDowns } from "../../../src/objects/queue/cool-down.ts";
 import type { Machine, Place } from "./machine.ts";
 import { RECORD_KEY } from "./simulated-platform.ts";
 
@@ -31,11 +31,16 @@ export function recordOf(machine: Machine, taskId: string): TaskRecord | null {
   return (machine.place("TASKS", taskId).storage.get(RECORD_KEY) ?? null) as TaskRecord | null;
 }
 
-/** Returns the cool-downs of a queue in which nobody gets a place now, or nobody of a pool. */
-export function coolDownsOf(place: Place, now: number): { all: boolean; ofPools: boolean } {
+/** Returns a cool-down of a queue; null when there is none. */
+export function coolDownOf(place: Place, name: keyof CoolDowns): CoolDown | null {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the object stores nothing else under this key
   const known = (place.storage.get("cool_downs") ?? null) as CoolDowns | null;
-  const holds = (name: keyof CoolDowns) => (known?.[name]?.until ?? 0) > now;
+  return known?.[name] ?? null;
+}
+
+/** Tells whether nobody gets a place of a queue now, or nobody of a pool, because of its cool-downs. */
+export function coolDownsOf(place: Place, now: number): { all: boolean; ofPools: boolean } {
+  const holds = (name: keyof CoolDowns) => (coolDownOf(place, name)?.until ?? 0) > now;
   return { all: holds("busy") || holds("rate"), ofPools: holds("out") };
 }
 

@@ -77,7 +77,8 @@ export type Maker = (instance: Instance, ctx: object) => object;
 
 /** Number of events that are begun in one turn of the event loop, which would otherwise take most of the time. */
 const BATCH = 64;
-const LATEST_MS = 20 * 60_000;
+/** Longest delay of a call or an answer, in milliseconds. */
+const LATEST_MS = 2 * 60_000;
 
 /**
  * The simulated platform: objects with storage and alarms, calls between them that get lost, late or repeated, and
@@ -93,6 +94,8 @@ export class Machine {
   readonly #dirty = new Set<Instance>();
   /** Is called when what an object has written has become durable. */
   onFlush: (place: Place) => void = () => {};
+  /** Is called before a method of an object; what it returns is called when the method has returned. */
+  onCall: (place: Place, method: string, given: readonly unknown[]) => (() => void) | null = () => null;
   faults: Faults = NO_FAULTS;
   /** Time by which the clocks were put back, in milliseconds. */
   putBackMs = 0;
@@ -211,7 +214,10 @@ export class Machine {
       if (typeof method !== "function") throw new Error(`${instance.name} has no ${name}`);
       isRetryable.value = RETRYABLE.has(method);
       this.note(() => `${from.name} → ${instance.name}.${name}(${JSON.stringify(given)})`);
-      const result: unknown = await Reflect.apply(method, instance.object, given);
+      const returned = this.onCall(place, name, given);
+      const answer: unknown = Reflect.apply(method, instance.object, given);
+      returned?.();
+      const result: unknown = await answer;
       if (instance.isDead || this.#diesAt(instance)) throw new ConnectionLost();
       instance.flush();
       this.note(() => `${instance.name}.${name} = ${JSON.stringify(result)}`);
@@ -271,7 +277,7 @@ export class Machine {
 
   #latency(): number {
     if (!this.#isLucky(this.faults.delay)) return this.random.below(40);
-    const scale = this.random.pick([1_000, 5_000, 30_000, 120_000, LATEST_MS]);
+    const scale = this.random.pick([1_000, 5_000, 15_000, LATEST_MS]);
     return this.random.below(scale);
   }
 

@@ -1,8 +1,26 @@
 import type { Deployment } from "./setting.ts";
-import { coolDownsOf, rowsOf, type StoredRow } from "./facts.ts";
+import * as z from "zod";
+import { HOUR, MINUTE, SECOND } from "../../core/builders.ts";
+import { coolDownOf, coolDownsOf, rowsOf, type StoredRow } from "./facts.ts";
 import type { Place } from "./machine.ts";
 
 type Report = (rule: string, detail: string) => void;
+/** Tells whether a job of a submission runs at a connection, or its call may still start one. */
+type IsRunning = (row: StoredRow, connection: string) => boolean;
+
+/** What a question for a place and a report of a refusal have. */
+const Named = z.object({
+  submissionId: z.string(),
+  attempt: z.number(),
+  mayWait: z.boolean().optional(),
+});
+
+/** The longest cool-downs by their cause, in milliseconds. */
+const LONGEST_MS = [
+  ["busy", 15 * SECOND],
+  ["rate", MINUTE],
+  ["out", 6 * HOUR],
+] as const;
 
 /** Checks each stored change of a queue: how many places are given, to whom, and that none stays unused. */
 export class QueueRules {
@@ -10,8 +28,11 @@ export class QueueRules {
   readonly #known = new Map<Place, readonly StoredRow[]>();
   readonly #observe: (what: string) => void;
 
-  constructor(report: Report, observe: (what: string) => void) {
+  readonly #isRunning: IsRunning;
+
+  constructor(report: Report, observe: (what: string) => void, isRunning: IsRunning) {
     this.#report = report;
+    this.#isRunning = isRunning;
     this.#observe = observe;
   }
 
@@ -21,6 +42,7 @@ export class QueueRules {
     const rows = rowsOf(place);
     if (isSame(before, rows)) return;
     this.#known.set(place, rows);
+    this.#checkCoolDowns(place);
     const own = config.connections.get(place.name);
     const places = own === undefined ? Infinity : (own.inFlight ?? Infinity);
     const held = rows.filter(({ isWaiting }) => !isWaiting);
@@ -28,6 +50,12 @@ export class QueueRules {
     if (granted.length > 0) this.#observe("a place is granted");
     if (granted.length > 0 && held.length > places) {
       this.#report("no place is granted above the limit", `${held.length} of ${places}`);
+    }
+    for (const row of before) {
+      if (row.isWaiting || held.some((each) => each.submissionId === row.submissionId)) continue;
+      this.#observe("a place becomes free");
+      if (!this.#isRunning(row, place.name)) continue;
+      this.#report("a job that may run keeps its place", `${row.submissionId} at ${place.name}`);
     }
     const { all, ofPools } = coolDownsOf(place, now);
     const isOut = (row: StoredRow) => ofPools && row.via !== place.name;
@@ -43,6 +71,45 @@ export class QueueRules {
     for (const { via } of fresh) {
       const alike = rows.filter((row) => row.isWaiting && row.via === via).length;
       if (alike > most) this.#report("no more submissions wait than may", `${alike} of ${most}`);
+    }
+  }
+
+  /**
+   * Takes note of the rows of a queue before one of its methods is called.
+   * @returns function that checks what the method has changed.
+   */
+  checkCall(place: Place, method: string, [first, upTo]: readonly unknown[]): () => void {
+    const before = rowsOf(place);
+    return () => {
+      const asked = Named.safeParse(first).data;
+      const id = asked?.submissionId ?? String(first);
+      const attempt = asked?.attempt ?? (typeof upTo === "number" ? upTo : Infinity);
+      const known = before.find((row) => row.submissionId === id);
+      const row = rowsOf(place).find((each) => each.submissionId === id);
+      const about = `${id} at ${place.name}`;
+      if (known !== undefined && known.attempt > attempt && row?.attempt !== known.attempt) {
+        this.#report("what is about an earlier attempt changes nothing", about);
+      }
+      if (method !== "ask") {
+        const isGone = row === undefined || row.attempt > attempt;
+        if (!isGone) this.#report("who leaves a queue or is refused has no row there", about);
+      } else if (known?.attempt === attempt && !known.isWaiting && row?.isWaiting !== false) {
+        this.#report("a repeated question changes no place", about);
+      } else if (asked?.mayWait === false && known === undefined && row?.isWaiting === true) {
+        this.#report("who does not wait has no row", about);
+      }
+    };
+  }
+
+  #checkCoolDowns(place: Place): void {
+    for (const [name, longestMs] of LONGEST_MS) {
+      const coolDown = coolDownOf(place, name);
+      const ms = coolDown === null ? 0 : coolDown.until - coolDown.at;
+      if (coolDown !== null) this.#observe(`a cool-down: ${name}`);
+      // Refusals during a cool-down make it longer.
+      if (ms > 2 * longestMs) {
+        this.#report("a cool-down has its time", `${name} (${ms} ms)`);
+      }
     }
   }
 

@@ -3,7 +3,7 @@ import { Random } from "../random.ts";
 import type { Request } from "./caller.ts";
 import { endRules, QuietRules } from "./end-rules.ts";
 import { type Faults, type Machine, NO_FAULTS } from "./machine.ts";
-import { POOL, reduced, resized, settingFrom, timesFrom } from "./setting.ts";
+import { POOL, raised, reduced, resized, settingFrom, timesFrom } from "./setting.ts";
 import { type Behaviour, GOOD } from "./upstream.ts";
 import { type Violation, World } from "./world.ts";
 
@@ -103,8 +103,10 @@ function calm(world: World): void {
   world.machine.note(() => "everything works again");
   world.machine.faults = NO_FAULTS;
   for (const [name, behaviour] of world.upstream.behaviours) {
-    world.upstream.behaviours.set(name, { ...GOOD, cap: behaviour.cap, hook: behaviour.hook });
+    const { cap, hook, longestMs } = behaviour;
+    world.upstream.behaviours.set(name, { ...GOOD, cap, hook, longestMs });
   }
+  if (world.random.isLucky(0.2)) world.deploy(raised(world.deployment.setting));
 }
 
 function faultsFrom(random: Random): Faults {
@@ -114,7 +116,7 @@ function faultsFrom(random: Random): Faults {
 }
 
 function behaviourFrom(random: Random, places: number): Behaviour {
-  const scale = random.pick([0, 0, 0.1, 0.4]);
+  const scale = random.pick([0, 0.1, 0.3, 0.6]);
   const rate = () => scale * random.next() * random.pick([0, 0, 1]);
   const refusals = { busy: rate(), rate: rate(), funds: rate(), key: rate(), final: rate() };
   return {

@@ -42,6 +42,12 @@ export function resized(setting: Setting, random: Random): Setting {
   return { ...setting, places: new Map(setting.places).set(name, random.pick(PLACES)) };
 }
 
+/** Returns a setting with more places of each connection. */
+export function raised(setting: Setting): Setting {
+  const places = [...setting.places].map(([name, n]) => [name, n === null ? null : n + 2] as const);
+  return { ...setting, places: new Map(places) };
+}
+
 /** Returns a setting without one connection, and without the pool if it is a member. */
 export function reduced(setting: Setting, random: Random): Setting {
   const name = random.pick([...setting.places.keys()]);

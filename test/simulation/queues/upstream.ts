@@ -76,8 +76,8 @@ export class Upstream {
     }
     const refusal = this.#refusalOf(call, behaviour);
     if (refusal !== null) {
-      const retryAfterMs = random.pick([null, null, 3 * SECOND, MINUTE]);
-      return { kind: "refused", statusCode: STATUS[refusal], refusal, ...{ retryAfterMs } };
+      const stated = random.pick([{}, {}, { retryAfterMs: 3 * SECOND }, { retryAfterMs: MINUTE }]);
+      return { kind: "refused", statusCode: STATUS[refusal], refusal, ...stated };
     }
     const isUnclear = random.isLucky(behaviour.unclear);
     const job = isUnclear && random.isLucky(0.5) ? null : this.#start(call, behaviour);

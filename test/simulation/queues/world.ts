@@ -8,7 +8,7 @@ import { queuesOf } from "../../../src/providers/provider.ts";
 import { NOW, SECOND } from "../../core/builders.ts";
 import type { Random } from "../random.ts";
 import { callerOf, type Request, submit, type Worker } from "./caller.ts";
-import { mayRun, recordOf, rowsOf } from "./facts.ts";
+import { mayRun, recordOf, rowsOf, type StoredRow } from "./facts.ts";
 import { Ledger } from "./ledger.ts";
 import { type Instance, Machine, type ObjectKind, type Party, type Place } from "./machine.ts";
 import type { Outside, SentCall } from "./outside.ts";
@@ -17,6 +17,9 @@ import { type Deployment, deploymentOf, type Setting, type Times } from "./setti
 import { type SimulatedJob, Upstream } from "./upstream.ts";
 
 const CLASSES = { TASKS: TaskObject, CALLS: CallObject, QUEUES: QueueObject };
+
+/** The methods of a queue that change it. */
+const CHANGING: ReadonlySet<string> = new Set(["ask", "refuse", "leave"]);
 
 /** A promise that was broken. */
 export interface Violation {
@@ -69,8 +72,13 @@ export class World {
     this.ledger = new Ledger(balances);
     const report = (promise: string, detail: string) => this.report(promise, detail);
     this.machine = new Machine(NOW, random, (to, ctx) => this.#make(to, ctx), report, trace);
-    this.#rules = new QueueRules(report, (what) => this.observed.add(what));
+    const observe = (what: string) => this.observe(what);
+    this.#rules = new QueueRules(report, observe, (row, name) => this.#mayRun(row, name));
     this.machine.onFlush = (place) => this.#onFlush(place);
+    this.machine.onCall = (place, method, given) =>
+      place.kind === "QUEUES" && CHANGING.has(method)
+        ? this.#rules.checkCall(place, method, given)
+        : null;
     const onStart = (job: SimulatedJob) => this.#onStart(job);
     this.upstream = new Upstream(this.machine, onStart, (job) => this.#sendHook(job));
     this.#notePlaces();
@@ -251,6 +259,13 @@ export class World {
     const from = this.#askedAt.get(submissionId) ?? 0;
     const at = this.#registeredAt.get(submissionId) ?? Infinity;
     return at - from > 50 * SECOND;
+  }
+
+  /** Tells whether a submission was sent to a connection, and may have a job there. */
+  #mayRun({ submissionId, taskId }: StoredRow, connection: string): boolean {
+    if (!mayRun(recordOf(this.machine, taskId), submissionId, connection)) return false;
+    const last = this.sent.findLast((sent) => sent.submissionId === submissionId);
+    return last !== undefined && last.outcome !== "refused";
   }
 
   #onStart({ call }: SimulatedJob): void {
