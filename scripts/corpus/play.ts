@@ -3,7 +3,7 @@ import { type NewsConfig, newsRulesOf } from "../../src/config/news-rules.ts";
 import type { PollAnswer } from "../../src/core/events/event.ts";
 import { mediaTypeOf } from "../../src/core/output-metadata/media-type.ts";
 import { type JsonObject, parseJson } from "../../src/core/json.ts";
-import type { RefusalClass } from "../../src/core/record/refusal.ts";
+import { endOfRefusal, type RefusalClass } from "../../src/core/record/refusal.ts";
 import { isAbout, type Job, type UpstreamNews } from "../../src/core/record/upstream.ts";
 import { scanBody } from "../../src/api/submit/json-body.ts";
 import { isInputLink, withoutInputLinks } from "../../src/core/record/input-links.ts";
@@ -14,7 +14,12 @@ import type { FinalReading } from "../../src/outbound/named-task.ts";
 import { readProviderAnswer } from "../../src/outbound/http.ts";
 import type { Connection, Hook, UpstreamProvider } from "../../src/providers/provider.ts";
 import { toNews } from "../../src/providers/observation.ts";
-import { plainReadingOf, type SubmitReading } from "../../src/providers/submit.ts";
+import {
+  plainReadingOf,
+  type SubmitAdapter,
+  type SubmitReading,
+} from "../../src/providers/submit.ts";
+import { finalRefusalEnd } from "../../src/providers/submit-refusal.ts";
 import { bytesOf } from "../../src/security/encoding.ts";
 import type { ReceivedBody } from "./body-file.ts";
 
@@ -110,8 +115,8 @@ function playAnswer(
   given: ReceivedBody,
   config: NewsConfig,
 ): BodyReading {
-  const refusal = submits?.refusal(given.http_status, parseJson(textOf(given))) ?? null;
-  if (refusal !== null) return { status: "refused", refusal };
+  const refused = submits && refusedReading(submits, connection, given, config);
+  if (refused != null) return refused;
   const { json, files } = dividedAnswer(given);
   const reading = answerReading(submits, given, json, connection.baseUrl);
   if (reading.kind === "job") return { status: "started", starts: reading.job.id };
@@ -122,18 +127,36 @@ function playAnswer(
   return news.status === "completed" ? { ...readingOf(news), files } : readingOf(news);
 }
 
+/** Reads the answer to a call as a refusal. Null when it is none. */
+function refusedReading(
+  submits: SubmitAdapter,
+  connection: Connection,
+  given: ReceivedBody,
+  config: NewsConfig,
+): BodyReading | null {
+  const body = parseJson(textOf(given));
+  const refusal = submits.refusal(given.http_status, body);
+  if (refusal === null) return null;
+  const rules = newsRulesOf(config, connection);
+  const { error, failure } =
+    (refusal === "final" ? finalRefusalEnd(submits, given.http_status, body, rules) : null) ??
+    endOfRefusal(refusal, given.http_status, false);
+  return { status: "refused", refusal, error: { ...error, ...failure } };
+}
+
 /** Divides an answer into JSON and the media types of the files in it. What is not JSON is a file itself. */
 function dividedAnswer(given: ReceivedBody) {
   const text = textOf(given);
   if (parseJson(text) === undefined) return { json: undefined, files: [mediaTypeIn(given)] };
   let count = 0;
   const scanner = new AnswerScanner(TASK_ID, () => ++count);
-  const files: Uint8Array[][] = [];
+  const files: { readonly mediaType: string | null; readonly pieces: Uint8Array[] }[] = [];
   for (const part of scanner.push(bytesOf(text))) {
-    if (part.kind === "file") files.push([]);
-    if (part.kind === "bytes") files.at(-1)?.push(part.bytes);
+    if (part.kind === "file") files.push({ mediaType: part.mediaType, pieces: [] });
+    if (part.kind === "bytes") files.at(-1)?.pieces.push(part.bytes);
+    if (part.kind === "withdrawn") files.length = count = part.from - 1;
   }
-  const types = files.map((pieces) => mediaTypeOf(bytesOf(...pieces)));
+  const types = files.map(({ mediaType, pieces }) => mediaTypeOf(bytesOf(...pieces), mediaType));
   return { json: parseJson(scanner.end()), files: types };
 }
 

@@ -1,12 +1,15 @@
 import type { Config } from "../config/config.ts";
 import { newsRulesOf } from "../config/news-rules.ts";
 import type { SubmitOutcome } from "../core/events/event.ts";
+import type { RefusalClass } from "../core/record/refusal.ts";
 import type { SubmissionAnswer } from "../core/record/submission.ts";
 import type { Job, UpstreamEnd, UpstreamNews } from "../core/record/upstream.ts";
+import type { ErrorText } from "../providers/failure.ts";
 import { withoutPlaces } from "../providers/inline-output.ts";
 import { toNews } from "../providers/observation.ts";
 import type { Connection } from "../providers/provider.ts";
 import type { SubmitAdapter, SubmitReading } from "../providers/submit.ts";
+import { finalRefusalEnd } from "../providers/submit-refusal.ts";
 import { retryAfterMs } from "./ask-upstream.ts";
 import type { SubmitAnswer } from "./http.ts";
 
@@ -52,12 +55,12 @@ export function outcomeOf(
   isAnswerStored = false,
 ): SubmitOutcome {
   if (answer === null) return { kind: "unknown", statusCode: null };
-  const { status: statusCode, headers, json } = answer;
+  const { status: statusCode, json } = answer;
   if (NEVER_SENT.includes(statusCode)) return { kind: "not_sent" };
   const refusal = adapter.refusal(statusCode, json);
   if (refusal !== null) {
-    const waitMs = retryAfterMs(headers);
-    return { kind: "refused", statusCode, refusal, ...(waitMs !== null && { retryAfterMs: waitMs }) };
+    const rules = newsRulesOf(config, connection);
+    return refusedOutcome(refusal, answer, adapter, rules);
   }
   const unknown = { kind: "unknown", statusCode } as const;
   if (statusCode < 200 || statusCode > 299) return unknown;
@@ -80,6 +83,21 @@ export function outcomeOf(
       return { kind: "result", statusCode, job: reading.job, news, answer: kept };
     }
   }
+}
+
+function refusedOutcome(
+  refusal: RefusalClass,
+  { status: statusCode, headers, json }: SubmitAnswer,
+  adapter: SubmitAdapter,
+  errorText: ErrorText,
+): SubmitOutcome {
+  if (refusal !== "final") {
+    const waitMs = retryAfterMs(headers);
+    const stated = waitMs === null ? {} : { retryAfterMs: waitMs };
+    return { kind: "refused", statusCode, refusal, ...stated };
+  }
+  const end = finalRefusalEnd(adapter, statusCode, json, errorText);
+  return { kind: "refused", statusCode, refusal, ...(end !== null && { end }) };
 }
 
 function isEnd(news: UpstreamNews): news is UpstreamEnd {

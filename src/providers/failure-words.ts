@@ -16,7 +16,7 @@ type Sign = readonly [FailureCategory, (words: string) => boolean];
  */
 const MODERATION: readonly RegExp[] = [
   /sensitive|moderat|polic(y|ies).?violat|content.?polic|nsfw|safety|unsafe|inappropriate|prohibited|risk.?control|copyright|flagged/i,
-  /(usage|community|content|safety|service|our|its).?(guideline|standard|polic|rules)|terms.?of.?(use|service)/i,
+  /(usage|community|content|safety|service|our|its).?(security.?)?(guideline|standard|polic|rules)|terms.?of.?(use|service)/i,
   /guardrail|responsible.?ai|\brai\b/i,
   /content.?(is.?|was.?|has.?been.?)?(filter|block|reject|refus|restrict)|(banned|forbidden|blocked|blacklisted).?(prompt|word|term|content|image)/i,
   /(prompt|image|video|request|input|output|generation|result).?(was.?|is.?|has.?been.?)?blocked|(public|real|celebrity).?(figure|person|people|likeness)/i,

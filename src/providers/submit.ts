@@ -1,5 +1,6 @@
 import type { RefusalClass } from "../core/record/refusal.ts";
 import type { Job } from "../core/record/upstream.ts";
+import type { UpstreamError } from "./failure.ts";
 import { type Observation, phaseIn, provenUrls } from "./observation.ts";
 
 /** Largest length of a job id, in characters. */
@@ -23,6 +24,12 @@ export interface SubmitAdapter {
    * @param body parsed JSON body; undefined when the body is not JSON.
    */
   readonly refusal: (status: number, body: unknown) => RefusalClass | null;
+  /**
+   * Returns the reason of a refusal of the class `final`, with the category that the provider's own error code means.
+   * Null when the answer states no reason. Absent when the category follows from the words of the answer, and the code
+   * and the text are in usual places (`finalRefusalEnd`).
+   */
+  readonly refusalError?: (body: unknown) => UpstreamError | null;
   /**
    * Returns the meaning of an answer with an HTTP status from 200 to 299 that is not a refusal (see `refusal`).
    * @param body parsed JSON body; undefined when the body is not JSON.

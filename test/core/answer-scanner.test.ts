@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { AnswerScanner } from "../../src/objects/call/answer-scanner.ts";
 import { bytesOf, toBase64, toBase64Url } from "../../src/security/encoding.ts";
 import { FILE, PCM, piecesOf, PNG, REAL_ANSWERS, replaced, scanned } from "./answers.ts";
 
@@ -88,6 +89,54 @@ it.each<[string, unknown, unknown]>([
   ],
 ])("base64 in an answer is taken for a file when it stands %s", (_, answer, skeleton) => {
   expect(read(answer).skeleton).toEqual(skeleton);
+});
+
+const DRAFT = { mimeType: "image/png", data: PNG_TEXT };
+const LEFT_OUT = { mimeType: "image/png", data: "" };
+const LINKED = { fileData: { mimeType: "image/png", fileUri: "relay-output:t0:1" } };
+
+it.each<[string, object, object]>([
+  ["before", { thought: true, inlineData: DRAFT }, { thought: true, inlineData: LEFT_OUT }],
+  ["after", { inlineData: DRAFT, thought: true }, { inlineData: LEFT_OUT, thought: true }],
+])(
+  "a file in a part of an answer which says %s the file that it is a thought is no output, and leaves no placeholder and no number",
+  (_, draft, rest) => {
+    const parts = [{ text: "…", thought: true }, draft, { inlineData: DRAFT, thought: false }];
+    for (const text of [JSON.stringify({ parts }), JSON.stringify({ parts }, null, 2)]) {
+      for (const size of [1, 1_000_000]) {
+        const { skeleton, files } = scanned(piecesOf(bytesOf(text), size));
+        expect(JSON.parse(skeleton)).toEqual({
+          parts: [parts[0], rest, { ...LINKED, thought: false }],
+        });
+        expect(files).toEqual([PNG]);
+      }
+    }
+  },
+);
+
+it("the files of a thought within a thought, and those beside it, are no output", () => {
+  const draft = { inlineData: DRAFT, thought: true };
+  const rest = { inlineData: LEFT_OUT, thought: true };
+  const { skeleton, files } = read([
+    { parts: [draft, { inlineData: DRAFT }], thought: true },
+    { inlineData: DRAFT },
+  ]);
+  expect(skeleton).toEqual([{ parts: [rest, { inlineData: LEFT_OUT }], thought: true }, LINKED]);
+  expect(files).toBe(1);
+});
+
+it("a scan tells of each file the media type that its own object states before it", () => {
+  const scanner = new AnswerScanner("t0", () => 1);
+  const answer = {
+    mimeType: "image/png",
+    parts: [
+      { inlineData: { mimeType: "audio/L16;rate=24000", data: LONG_TEXT } },
+      { inlineData: { data: LONG_TEXT, mimeType: "audio/L16" } },
+    ],
+  };
+  const parts = [...scanner.push(bytesOf(JSON.stringify(answer)))];
+  const types = parts.flatMap((part) => (part.kind === "file" ? [part.mediaType] : []));
+  expect(types).toEqual(["audio/L16;rate=24000", null]);
 });
 
 it.each<[string, unknown]>([

@@ -227,6 +227,7 @@ export function scanned(pieces: readonly Uint8Array[]) {
       if (part.kind === "file") parts = [];
       if (part.kind === "bytes") parts.push(part.bytes);
       if (part.kind === "end") files.push(bytesOf(...parts));
+      if (part.kind === "withdrawn") files.length = count = part.from - 1;
     }
   }
   return { skeleton: scanner.end(), files };

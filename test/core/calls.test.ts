@@ -3,6 +3,7 @@ import { callStartOf } from "../../src/core/events/call-start.ts";
 import type { TaskEvent } from "../../src/core/events/event.ts";
 import { parseRecord } from "../../src/core/record/record-schema.ts";
 import type { TaskRecord } from "../../src/core/record/task.ts";
+import type { UnreadReason } from "../../src/core/record/unread-answer.ts";
 import { nextStep, wakeAt } from "../../src/core/step.ts";
 import { transition } from "../../src/core/transition.ts";
 import { taskFacts } from "../../src/core/views/task-facts.ts";
@@ -12,11 +13,11 @@ import {
   aCompletion,
   aFinishedTask,
   aPolicy,
+  aReport,
   HOUR,
   MINUTE,
   NOW,
   NOW_S,
-  ORIGIN,
   POLICY,
   SECOND,
 } from "./builders.ts";
@@ -38,6 +39,7 @@ import {
   aResultAtOnce,
   aSendingTask,
   aSubmission,
+  aSubmitEnd,
   aSubmittedRegistration,
   CALL_ENDS_AT,
   NOT_SENT,
@@ -137,7 +139,7 @@ describe("a call that begins", () => {
   it("the object of a call that begins gets the customer's key and what the keys of its files need", () => {
     const owned = aQueuedTask({ recordedAt: NOW - 1 }, { customerKey: aCustomerKey() });
     const endsAt = LATER + POLICY.asyncTimeoutMs + MINUTE;
-    const facts = { recordedAt: NOW - 1, origin: ORIGIN, endsAt };
+    const facts = { recordedAt: NOW - 1, endsAt };
     expect(startOf(owned)).toEqual({ kind: "send", customerKey: SEALED_KEY, ...facts });
     expect(startOf(queued)).toMatchObject({ kind: "send", customerKey: null });
   });
@@ -236,6 +238,15 @@ describe("the end of a call", () => {
     },
   );
 
+  it("a refusal with a reason of the upstream's own fails the task for this reason", () => {
+    const error = { code: "upstream_error", message: "Rejected by the safety system." };
+    const failure = { category: "moderation", retryable: false } as const;
+    const outcome = { kind: "refused", statusCode: 400, refusal: "final" } as const;
+    const refused = finish(calling, aSubmitEnd({ ...outcome, end: { error, failure } }), LATER);
+    expect(JSON.parse(refused.body)).toMatchObject({ error });
+    expect(refused).toMatchObject({ failure, submission: { state: { refusal: "final" } } });
+  });
+
   it.each([
     ["queued", queued],
     ["being sent", calling],
@@ -258,6 +269,26 @@ describe("the end of a call", () => {
     expect(hooked).toMatchObject({ status: "pending", submission: { state: { kind: "unknown" } } });
   });
 
+  it.each<[UnreadReason, boolean, RegExp]>([
+    ["broken", true, /is not what its type says, or is cut short/],
+    ["too_large", false, /is larger than the relay takes, or a file in it is/],
+    ["too_many", false, /has more files than the relay takes/],
+    ["unreachable", true, /broke off, or did not arrive in time/],
+    ["not_stored", true, /the relay could not store a file in it/],
+  ])(
+    "a task whose answer could not be read (%s) tells why, and that it may have been billed; retryable is %s",
+    (unread, retryable, reason) => {
+      const outcome = { kind: "unknown", statusCode: 200, unread } as const;
+      const failed = finish(withPrice(calling), aSubmitEnd(outcome), LATER);
+      const { code, message } = JSON.parse(failed.body).error;
+      expect(code).toBe("submit_unknown");
+      expect(message).toMatch(reason);
+      expect(message).toMatch(/ The upstream may have billed the call\.$/);
+      expect(failed.failure).toEqual({ category: "timeout", retryable });
+      expect(failed.credits).toEqual(credits(refunding(LATER)));
+    },
+  );
+
   it("a call that its object does not report fails its task when the time for the report is over", () => {
     const step = nextStep(calling, POLICY, CALL_ENDS_AT);
     expect(step).toMatchObject({ event: { type: "submit_ended", outcome: { kind: "unknown" } } });
@@ -273,6 +304,40 @@ describe("the end of a call", () => {
     for (const event of [aRefusal(), NOT_SENT, anUnknownOutcome(), aResultAtOnce(aCompletion())]) {
       expectUnchanged(apply(calling, event, LATER), event, LATER + SECOND);
     }
+  });
+});
+
+describe("news of another job or result than that of a call", () => {
+  const processing = aReport({ status: "processing" });
+
+  const passing = aSendingTask({ submission: aSubmission({ isPassedOn: true }) });
+
+  it.each([
+    ["a report of a result", aReport()],
+    ["a report of progress", processing],
+    ["an order to attach a job", anAttachment()],
+  ])(
+    "%s is refused while the call may be storing files under the keys of the task's outputs",
+    (_what, event) => {
+      for (const task of [calling, passing]) {
+        expectRefused(task, event, "submission_running", LATER);
+      }
+    },
+  );
+
+  it.each([
+    ["waits", queued],
+    ["has a caller who waits", aSendingTask({ submission: aSubmission({ isHookless: true }) })],
+    ["can get a hook", aSendingTask({ submission: aSubmission({ isCall: true }) })],
+  ])("is taken by a task whose call %s", (_state, task) => {
+    expect(finish(task, aReport(), LATER).status).toBe("completed");
+    expect(apply(task, anAttachment(), LATER)).toMatchObject({ upstream: { job: JOB } });
+  });
+
+  it("a report and an order to attach a job find a task as ended that has ended while its call was under way", () => {
+    const failed = finish(calling, anUnknownOutcome(), LATER);
+    expectRefused(failed, aReport(), "conflicting_result", LATER);
+    expectRefused(failed, anAttachment(), "task_settled", LATER);
   });
 });
 

@@ -2,7 +2,9 @@ import { describe, expect, it } from "vitest";
 import { hookReportOf } from "../../src/core/events/hook-report.ts";
 import type { Policy } from "../../src/core/policy.ts";
 import { sealedKeyOf } from "../../src/core/record/customer-key.ts";
-import type { OpenTask, TaskRecord } from "../../src/core/record/task.ts";
+import { NOT_SERVED } from "../../src/core/record/refusal.ts";
+import type { OpenTask, TaskRecord, TerminalTask } from "../../src/core/record/task.ts";
+import type { UpstreamFailure } from "../../src/core/record/upstream.ts";
 import { nextStep, wakeAt } from "../../src/core/step.ts";
 import { taskView } from "../../src/core/views/task-view.ts";
 import { rowOf } from "../../src/core/views/index-row.ts";
@@ -30,6 +32,7 @@ import {
   anUnknownOutcome,
   aPricedSubmission,
   aRefusal,
+  aSendingTask,
   aSubmission,
   aSubmissionHook,
   aSubmittedRegistration,
@@ -40,6 +43,7 @@ import {
 } from "./submission-builders.ts";
 import {
   anAttachedTask,
+  anUpstreamFailure,
   aPollEnd,
   JOB,
   newsAnswer,
@@ -69,6 +73,15 @@ function refusedOnce(): TaskRecord {
 /** Builds a submission whose customer's key was dropped. */
 function withDroppedKey() {
   return aSubmission({ state: accepted(), customerKey: { kind: "dropped" } });
+}
+
+function messageOf({ body }: TerminalTask): string {
+  return JSON.parse(body).error.message;
+}
+
+/** Returns the error message of a task after a poll that finds its job failed. */
+function messageAfter(task: OpenTask, news: UpstreamFailure): string {
+  return messageOf(finish(task, aPollEnd(newsAnswer(news), { askedAt: LATER }), LATER));
 }
 
 function keyIn({ submission }: TaskRecord) {
@@ -350,6 +363,33 @@ describe("a customer's key that the upstream refuses", () => {
     const going = apply(refused, queued, LATER + MINUTE);
     expect([going.status, going.version]).toEqual(["pending", LATER + MINUTE]);
     expect(apply(task, queued, LATER + MINUTE).version).toBe(task.version);
+  });
+
+  const NOT_STARTED = / Nothing was started\.$/;
+
+  it.each([
+    ["key", 401, /^The upstream has refused the API key/],
+    ["funds", 402, /^The upstream has refused the balance of the account whose API key/],
+  ] as const)(
+    "a task whose call came with a customer's own key, and is refused because of its %s, tells so; with the key of the connection it does not",
+    (refusal, statusCode, reason) => {
+      const [own, of] = [aCustomerKey(), aSubmission({ isCall: true })];
+      const failed = finish(
+        aSendingTask({ submission: { ...of, customerKey: own } }),
+        aRefusal(statusCode, refusal),
+      );
+      expect(messageOf(failed)).toMatch(reason);
+      expect(messageOf(failed)).toMatch(NOT_STARTED);
+      const ofOperator = finish(aSendingTask({ submission: of }), aRefusal(statusCode, refusal));
+      expect(messageOf(ofOperator)).toBe(NOT_SERVED);
+    },
+  );
+
+  it("a job that fails because of the balance behind a customer's own key tells so; that of the connection's key, and any other failure, has its text", () => {
+    const unpaid = anUpstreamFailure({ error: { code: "upstream_funds", message: "No jobs." } });
+    expect(messageAfter(aCustomerTask(), unpaid)).toMatch(/^The upstream has refused the balance/);
+    expect(messageAfter(anAttachedTask(), unpaid)).toBe("No jobs.");
+    expect(messageAfter(aCustomerTask(), anUpstreamFailure())).toBe("The output was refused.");
   });
 
   it("when the upstream refuses the connection's own API key at a poll, the task gets no new version, because accounts do not see such a refusal", () => {

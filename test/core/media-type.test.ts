@@ -168,3 +168,17 @@ it.each([
 ])("the name of a file of the media type %s keeps its extension %s", (type, named) => {
   expect(extensionOfType(type, named)).toBe(named);
 });
+
+it.each([
+  ["audio/L16;codec=pcm;rate=24000", "\0\0\0\0", "audio/L16;codec=pcm;rate=24000"],
+  ["audio/pcm; rate=24000", "", "audio/pcm; rate=24000"],
+  ["audio/L16", "ID3", "audio/mpeg"],
+  ["audio/L16;a=<b>", "\0", OTHER_TYPE],
+  ["image/svg+xml", "<svg>", OTHER_TYPE],
+  ["text/html", "<p>", OTHER_TYPE],
+])(
+  "the stated type %s of an output that begins like %j makes it %s: only sound without a signature has the stated type",
+  (stated, text, type) => {
+    expect(mediaTypeOf(bytes(text), stated)).toBe(type);
+  },
+);

@@ -215,7 +215,8 @@ export function aChargingSubmission(changes: Partial<ChargingTask> = {}): Chargi
   return aChargingTask({ registration, upstream, submission: aSubmission(), ...changes });
 }
 
-function aSubmitEnd(
+/** Builds the end of a submission. */
+export function aSubmitEnd(
   outcome: SubmitOutcome,
   submissionId: string = SUBMISSION_ID,
 ): SubmitEndedEvent {

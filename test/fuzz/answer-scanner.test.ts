@@ -2,11 +2,14 @@ import * as fc from "fast-check";
 import { type Node, parseTree } from "jsonc-parser";
 import { expect, it } from "vitest";
 import { AnswerFault } from "../../src/objects/call/answer-fault.ts";
+import { CUT_ESCAPE } from "../../src/objects/call/base64-decoder.ts";
 import {
   hasFileSignature,
   holdsData,
+  holdsOnlyBase64,
   isBase64,
   isBesideOutput,
+  isNoFile,
   isNoOutputType,
   namesBase64,
   namesFile,
@@ -28,7 +31,7 @@ interface Read {
 
 const NAMES = [
   ..."b64_json url data inlineData inline_data audio mimeType type content input".split(" "),
-  ..."thoughtSignature encrypted_content image text result é".split(" "),
+  ..."thought thoughtSignature encrypted_content image text result é".split(" "),
 ];
 
 const GOOGLE_NAMES = new Map([
@@ -75,7 +78,7 @@ const answerText = fc.letrec<{ value: string; object: string; list: string }>((t
     [6, stringText],
     [2, tie("object")],
     [1, tie("list")],
-    [1, fc.constantFrom("null", "-1.5e3", "true")],
+    [1, fc.constantFrom("null", "-1.5e3", "true", "true")],
   ),
   list: fc.array(tie("value"), { maxLength: 3 }).map((values) => `[${values.join(", ")}]`),
   object: fc
@@ -129,18 +132,18 @@ function readSlowly(text: string): Read | null {
   const notes = new Set<Node>();
   for (const [string, path] of stringsIn(root, [])) {
     const raw = text.slice(string.offset + 1, string.offset + string.length - 1);
-    const found = filesIn(raw, notes, path);
+    const found = isBroken(raw, notes, path) ? null : filesIn(raw, notes, path);
     if (found === null) return null;
     if (found.every(({ isLink }) => isLink)) notes.add(string);
+    const isThought = path.some(({ object }) => hasThought(object));
     for (const { start, end, bytes } of found) {
-      const offset = string.offset + 1;
+      const place = { start: string.offset + 1 + start, end: string.offset + 1 + end };
+      if (isThought) {
+        edits.push({ ...place, text: "" });
+        continue;
+      }
       files.push(bytes);
-      edits.push({
-        start: offset + start,
-        end: offset + end,
-        text: `relay-output:t0:${files.length}`,
-      });
-      edits.push(...renamings(path));
+      edits.push({ ...place, text: `relay-output:t0:${files.length}` }, ...renamings(path));
     }
   }
   const ordered = [...new Map(edits.map((edit) => [edit.start, edit])).values()];
@@ -163,18 +166,8 @@ function* stringsIn(node: Node, path: Path): Generator<[Node, Path]> {
 
 /** Lists the files in a string. Returns null when one of them is broken. */
 function filesIn(raw: string, notes: Notes, path: Path) {
-  const links = raw.matchAll(/(?<=\]\()data:[^,"]{0,200};base64,([^)"]*)\)/g);
-  const whole = { start: 0, end: raw.length, isLink: false };
-  const candidates = [
-    ...Array.from(links, ({ index, 0: link }) => ({
-      start: index,
-      end: index + link.length - 1,
-      isLink: true,
-    })),
-    whole,
-  ];
   const found = [];
-  for (const { start, end, isLink } of candidates) {
+  for (const { start, end, isLink } of candidatesIn(raw)) {
     const json = raw.slice(start, end);
     const text: string = JSON.parse(`"${json}"`);
     const [url] = /^data:[^,]{0,200};base64,/i.exec(text) ?? [];
@@ -186,6 +179,49 @@ function filesIn(raw: string, notes: Notes, path: Path) {
     else if (bytesOf(json).length > MAX_HEAD_BYTES) return null;
   }
   return found;
+}
+
+/** Lists the places of the texts in a string that may be files: links of Markdown, and the whole string. */
+function candidatesIn(raw: string) {
+  const links = raw.matchAll(/(?<=\]\()data:[^,"]{0,200};base64,([^)"]*)\)/g);
+  const whole = { start: 0, end: raw.length, isLink: false };
+  return [
+    ...Array.from(links, ({ index, 0: link }) => ({
+      start: index,
+      end: index + link.length - 1,
+      isLink: true,
+    })),
+    whole,
+  ];
+}
+
+/** Tells whether an object says that it is a thought. */
+function hasThought({ children = [] }: Node): boolean {
+  return children.some(({ children: [key, value] = [] }) => {
+    return key?.value === "thought" && value?.value === true;
+  });
+}
+
+/** Tells whether a string is in a member that can hold nothing but base64, and is a broken file or has a link to one. */
+function isBroken(raw: string, notes: Notes, path: Path): boolean {
+  const isOnlyFile = holdsOnlyBase64(nameOf(path), nameOf(path.slice(0, -1)));
+  if (!isOnlyFile || isBeside(path, notes)) return false;
+  const links = Array.from(raw.matchAll(/(?<=\]\()data:[^)]*/g), ([link]) => link);
+  return (links.length > 0 ? links : [raw]).some((json) => {
+    const text = uncut(json);
+    const base64 = text.replace(/^data:[^,]{0,200};base64,/i, "");
+    const isFile = isBase64(base64) && (base64 !== text || isNamed(base64, path, notes));
+    return !isNoFile(text) && (!isFile || decoded(base64) === null);
+  });
+}
+
+/** Returns a text as a reader of its beginning reads it, to whom an escape at its end may be cut. */
+function uncut(json: string): string {
+  try {
+    return JSON.parse(`"${json.replace(CUT_ESCAPE, "")}"`);
+  } catch {
+    return "";
+  }
 }
 
 function decoded(base64: string): Uint8Array | null {
@@ -283,6 +319,10 @@ fuzz(
         }
       },
       "renames nothing": ofSkeleton((text) => text.replaceAll('"fileData"', '"inlineData"')),
+      "keeps thoughts": (pieces) => {
+        const text = new TextDecoder().decode(bytesOf(...pieces));
+        return scanned([bytesOf(text.replaceAll(/"thought"(\s*:\s*true)/g, '"thoughs"$1'))]);
+      },
       "renames every url": ofSkeleton((text) => text.replaceAll('"url"', '"source_url"')),
       "writes the answer anew": ofSkeleton((text) => JSON.stringify(JSON.parse(text))),
       "leaves out what is not ASCII": ofSkeleton((text) => text.replaceAll(/[^\0-\x7f]/g, "")),

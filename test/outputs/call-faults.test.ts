@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import type { StoredCall } from "../../src/objects/call/call-plan.ts";
 import type { LeftUpload } from "../../src/objects/output/copy-plan.ts";
+import { refusal } from "../worker/client.ts";
 import { pass, START, until, useClock } from "../worker/clock.ts";
 import { lose, namespaceWith } from "../worker/lost-calls.ts";
 import { restart, stubOf, untilIdle, wake } from "../worker/objects.ts";
@@ -226,8 +227,7 @@ describe("the object of a call", () => {
   it("deletes the files of an answer that its task does not take, because it has ended meanwhile, and repeats that when the bucket fails", async () => {
     let id = "";
     aGateway(async (sent, signal) => {
-      const output = { urls: ["https://cdn.example.net/video.mp4"] };
-      await report({ id, status: "completed", output });
+      await wake(id, 11 * 60_000);
       return answering(images())(sent, signal);
     });
     id = await submitted();
@@ -236,12 +236,25 @@ describe("the object of a call", () => {
     });
     await makeCall(id, { ...CALLING, OUTPUTS: failing });
     expect((await copiesOf(id)).length).toBe(2);
-    expect(await alarmOfCall(id)).toBe(START + 5_000);
+    expect(await alarmOfCall(id)).toBe(START + 11 * 60_000 + 5_000);
     pass(5_000);
     await madeNow(id);
-    expect(await copiesOf(id)).toEqual([]);
-    expect(await keysOfCall(id)).toEqual([]);
+    await expectUnknown(id);
+  });
+
+  it("completes its task with the files of the answer although somebody reports another result while they are stored", async () => {
+    let id = "";
+    let told: unknown = null;
+    const outside = aGateway(async (sent, signal) => {
+      outside.on(SOURCE, sending(VIDEO_BYTES));
+      told = await refusal(await report({ id, status: "completed", output: { urls: [SOURCE] } }));
+      return answering(images())(sent, signal);
+    });
+    id = await submitted();
+    await madeNow(id);
+    expect(told).toMatchObject({ status: 409, code: "submission_running" });
     expect(await readCalled(id)).toMatchObject({ status: "completed" });
+    expect((await copiesOf(id)).at(-1)).toEqual([keyOf(id), PNG.length]);
   });
 
   it("keeps the copies of a task that was ended while the call which started its job got no answer", async () => {
@@ -293,6 +306,36 @@ describe("the object of a call", () => {
     sentOnce(outside);
   });
 
+  it("gives up a call that it begins late, because answers of the task were lost, when the task does", async () => {
+    const outside = aGateway((_, signal) => {
+      const { promise, reject } = Promise.withResolvers<Response>();
+      signal.addEventListener("abort", () => reject(new Error("aborted")));
+      passTime();
+      return promise;
+    });
+    const id = await submitted();
+    await makeCall(id, { ...CALLING, TASKS: namespaceWith(env.TASKS, { startCall: loseAnswer }) });
+    pass(400_000);
+    const passTime = holdTimers(250_000);
+    await madeNow(id);
+    await expectUnknown(id);
+    sentOnce(outside);
+  });
+
+  it("does not send a call whose task gives it up within seconds, because answers of the task were lost", async () => {
+    const outside = aGateway(answering(images()));
+    const id = await submitted();
+    await makeCall(id, { ...CALLING, TASKS: namespaceWith(env.TASKS, { startCall: loseAnswer }) });
+    pass(650_000);
+    await madeNow(id);
+    expect(outside.sentTo(GATEWAY)).toEqual([]);
+    expect(await readCalled(id)).toMatchObject({
+      error: { code: "upstream_error" },
+      failure: { retryable: true },
+    });
+    expect(await keysOfCall(id)).toEqual([]);
+  });
+
   it("does not send a call that has waited for longer than an hour", async () => {
     const outside = aGateway(answering(images()));
     const id = await submitted({ ...CALLING, CALLS: namespaceWith(env.CALLS, { begin: lose }) });
@@ -336,27 +379,33 @@ const raw =
     new Response(body, { headers: { "Content-Type": type } });
 
 describe("a call whose answer cannot be read", () => {
-  it.each<[string, Site]>([
-    ["is JSON that is cut short", raw(JSON.stringify(images(2)).slice(0, -10))],
-    ["has broken base64", answering({ data: [{ b64_json: `${B64.slice(0, 2_000)}!!!` }] })],
+  const BROKEN = /it is not what its type says, or is cut short/;
+  const TOO_MANY = /it has more files than the relay takes/;
+  const TOO_LARGE = /it is larger than the relay takes, or a file in it is/;
+
+  it.each<[string, Site, RegExp]>([
+    ["is JSON that is cut short", raw(JSON.stringify(images(2)).slice(0, -10)), BROKEN],
+    ["has broken base64", answering({ data: [{ b64_json: `${B64.slice(0, 2_000)}!!!` }] }), BROKEN],
     [
       "has broken base64 within its first characters",
       answering({ data: [{ b64_json: `${B64.slice(0, 100)}*${B64}` }] }),
+      BROKEN,
     ],
-    ["has short broken base64", answering({ data: [{ b64_json: "iVBORw0KGgo*" }] })],
-    ["has 33 images", answering(images(33))],
-    ["has 41 images", answering(images(41))],
-    ["has 65 MiB", streaming(...largeImages(5, 9.75 * MIB))],
-    ["has an image above MAX_OUTPUT_MB", streaming(...largeImages(1, 21 * MIB))],
-    ["is the page of a proxy", raw("<html>Bad gateway</html>", "text/html")],
-    ["is empty", raw("")],
-    ["states neither a result nor an error", answering({ ok: true })],
+    ["has short broken base64", answering({ data: [{ b64_json: "iVBORw0KGgo*" }] }), BROKEN],
+    ["has 33 images", answering(images(33)), TOO_MANY],
+    ["has 41 images", answering(images(41)), TOO_MANY],
+    ["has 65 MiB", streaming(...largeImages(5, 9.75 * MIB)), TOO_LARGE],
+    ["has an image above MAX_OUTPUT_MB", streaming(...largeImages(1, 21 * MIB)), TOO_LARGE],
+    ["is the page of a proxy", raw("<html>Bad gateway</html>", "text/html"), BROKEN],
+    ["is empty", raw(""), BROKEN],
+    ["states neither a result nor an error", answering({ ok: true }), /^It is not known/],
   ])(
-    "because it %s, fails once with submit_unknown, and leaves nothing behind",
-    async (_, site) => {
+    "because it %s, fails once with submit_unknown and the reason, and leaves nothing behind",
+    async (_, site, reason) => {
       const outside = aGateway(site);
       const id = await made({ path: IMAGES, body: { model: "gpt-image-1", prompt: "a fox" } });
       await expectUnknown(id);
+      expect((await readCalled(id)).error?.["message"]).toMatch(reason);
       sentOnce(outside);
       expect(callbacks(outside)).toBe(1);
     },
@@ -371,6 +420,20 @@ describe("a call whose answer cannot be read", () => {
     await madeNow(id, { ...CALLING, OUTPUTS });
     await expectUnknown(id);
   });
+});
+
+/** Returns an event of a stream with images. */
+function eventOf(type: string, count: number): string {
+  return `event: ${type}\ndata: ${JSON.stringify({ type, ...images(count) })}\n\n`;
+}
+
+it("a call with a stream whose last event has fewer files than an earlier one keeps those of the last, and deletes the others", async () => {
+  const events = eventOf("image_generation.progress", 3) + eventOf("image_generation.completed", 1);
+  aGateway(raw(events, "text/event-stream"));
+  const body = { model: "gpt-image-1", prompt: "a fox", stream: true };
+  const id = await made({ path: IMAGES, body });
+  expect(await readCalled(id)).toMatchObject({ status: "completed" });
+  expect((await copiesOf(id)).map(([key]) => key)).toEqual([keyOf(id, 0), keyOf(id, 1)]);
 });
 
 it("a call whose answer names a job in place of images waits for this job", async () => {

@@ -222,8 +222,14 @@ async function makeOffered(id: string): Promise<void> {
 }
 
 describe("a call of an account with Prefer: respond-async", () => {
-  it("that the upstream refuses fails its task with the upstream's answer, and the price returns", async () => {
-    const error = { error: { message: "bad size", type: "invalid_request_error", code: null } };
+  it("that the upstream refuses fails its task with the upstream's reason, its category and the answer, and the price returns", async () => {
+    const error = {
+      error: {
+        message: "Your request was rejected by the safety system.",
+        type: "image_generation_user_error",
+        code: "moderation_blocked",
+      },
+    };
     const outside = aGateway(answering(error, 400));
     const { account, submit } = await anAccountWithOffers();
     const id = await idIn(await submit());
@@ -233,9 +239,11 @@ describe("a call of an account with Prefer: respond-async", () => {
     expect(callbackOf(outside)).toMatchObject({
       id,
       status: "failed",
-      error: { code: "upstream_error" },
+      error: { code: "upstream_error", message: error.error.message },
     });
-    expect(await readCalled(id)).toMatchObject({ failure: { category: "invalid_input" } });
+    expect(await readCalled(id)).toMatchObject({
+      failure: { category: "moderation", retryable: false },
+    });
     expect((await submissionOf(id)).answer).toMatchObject({
       status: 400,
       body: JSON.stringify(error),

@@ -103,7 +103,13 @@ it.each<[string, string, string | Uint8Array, string]>([
   ["of audio", "audio/mpeg", MPEG, "audio/mpeg"],
   ["of an image whose type is stated wrongly", "image/jpeg", PNG, "image/png"],
   ["of bytes that no type is stated of", "", PNG, "image/png"],
-  ["of sound samples", "audio/pcm", PCM, "application/octet-stream"],
+  ["of sound samples", "audio/L16; rate=24000", PCM, "audio/L16; rate=24000"],
+  [
+    "of bytes of which a type is stated that runs code",
+    "image/svg+xml",
+    PCM,
+    "application/octet-stream",
+  ],
   [
     "of text that begins with a bracket",
     "text/plain; charset=utf-8",
@@ -131,6 +137,17 @@ it.each([
     expect(answer).toMatchObject({ kind: "read", contentType, files: [{ number: 1 }] });
   },
 );
+
+it("a picture in a part of an answer that is a thought is no file of the answer, and the next one takes its number", async () => {
+  const inlineData = { mimeType: "image/png", data: PNG_TEXT };
+  const draft = { inlineData: { ...inlineData, data: toBase64(bytesOf(PNG, "draft")) } };
+  const { answer, stored, bytes } = await store(
+    JSON.stringify({ parts: [{ ...draft, thought: true }, { inlineData }] }),
+  );
+  expect(answer).toMatchObject({ files: [{ number: 1, bytes: PNG.length }], begun: 1 });
+  expect(stored.length).toBe(1);
+  expect(await bytes(1)).toEqual(PNG);
+});
 
 it("an answer in JSON without files is returned as it is", async () => {
   const body = '{"text": "[DONE] é"}';

@@ -83,6 +83,12 @@ function endFault(answer: Answer): string | null {
     return firstViolation({
       "a hook to the URL of another life changes nothing": after === before,
     });
+  const isTold = event.type === "report" || event.type === "attach";
+  if (isTold && isResultOnItsWay(before))
+    return firstViolation({
+      "what another says of a task changes nothing while its call may be storing the result":
+        after === before,
+    });
   if (event.type !== "report" && event.type !== "hook") return trackedFault(answer, before);
   const fact = endResultOf(event.news);
   const isEntitled = event.type === "report" || mayHookEnd(before, event, setting, now);
@@ -96,6 +102,12 @@ function endFault(answer: Answer): string | null {
       !isProgress || before.status !== "processing" || decision.kind === "unchanged",
   });
   return fault ?? trackedFault(answer, before);
+}
+
+/** Tells whether an object makes the call of a task, and passes on the answer or is alone in showing the result, or a job. */
+function isResultOnItsWay({ submission }: OpenTask): boolean {
+  const isAlone = submission?.isCall === true && submission.isHookless === true;
+  return (isAlone || submission?.isPassedOn === true) && submission?.state.kind === "sending";
 }
 
 /** Checks the effect of an order to cancel a task: it fails, or its upstream is asked, or nothing changes. */

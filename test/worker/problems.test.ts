@@ -19,7 +19,8 @@ import {
   register,
   report,
 } from "./tasks.ts";
-import { anArk, ARK, BINDINGS, named, submit } from "./submitted.ts";
+import { aQueuedRelay, members } from "./queued-relay.ts";
+import { anArk, ARK, ARK_PATH, BINDINGS, named, submit } from "./submitted.ts";
 import { holdTimers } from "./timers.ts";
 import { START, START_S, useClock } from "./clock.ts";
 import { started } from "./started.ts";
@@ -144,6 +145,20 @@ const PROVOKED = {
     submit({ path: "/v1/submit/fal/fal-ai/flux/dev", body: '{"sync_mode": true}' }),
   idempotency_key_reused: keyReused,
   rate_limited: () => callWith({ ...env, LIMIT_REFUSALS: aRateLimit(0) }, "/hooks/ark/x/y", HOOK),
+  connection_busy: async () => {
+    const { names, bindings } = await aQueuedRelay({ a: { in_flight: 1 } });
+    members();
+    const path = `/v1/submit/${names[0]}${ARK_PATH}`;
+    await submit({ path, bindings });
+    return submit({ path, bindings });
+  },
+  queue_full: async () => {
+    const { names, bindings } = await aQueuedRelay({ a: { in_flight: 1, queue: 0 } });
+    const path = `/v1/submit/${names[0]}${ARK_PATH}`;
+    const headers = { Prefer: "respond-async" };
+    await submit({ path, bindings, headers });
+    return submit({ path, bindings, headers });
+  },
   internal_error: async () => call(`/v1/tasks/${await unreadable()}`),
   index_disabled: () => call("/v1/accounts"),
   not_configured: async () => callWith({ ...env, PAUSED: "?" }, "/v1/signing-secrets"),
@@ -180,7 +195,12 @@ function requestsFor(id: string): readonly (() => Promise<Response>)[] {
   ];
 }
 
-const WITH_RETRY: readonly string[] = ["rate_limited", "submission_running"];
+const WITH_RETRY: readonly string[] = [
+  "connection_busy",
+  "queue_full",
+  "rate_limited",
+  "submission_running",
+];
 const CONFLICTS: readonly string[] = [
   "submission_running",
   "not_cancelable",

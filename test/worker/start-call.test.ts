@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { ORIGIN, refusal } from "./client.ts";
+import { refusal } from "./client.ts";
 import { START, START_S, until, useClock } from "./clock.ts";
 import { evict, restart, stored, wake } from "./objects.ts";
 import { aReceiver } from "./receiver.ts";
@@ -14,7 +14,7 @@ const HOUR_S = 3_600;
 
 it("a task's Durable Object tells the object of a call to send it, and tells it so again after it was evicted from memory", async () => {
   const task = await queued();
-  const send = { kind: "send", recordedAt: START, origin: ORIGIN, customerKey: null };
+  const send = { kind: "send", recordedAt: START, customerKey: null };
   const first = await startCall(task);
   expect(first).toMatchObject({ ...send, endsAt: START + 660_000 });
   expect((await stored(task.id)).alarm).toBe(START + 660_000);

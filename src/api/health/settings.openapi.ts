@@ -50,6 +50,7 @@ export const Settings = z.strictObject({
   MAX_SUBMIT_MB: z.number(),
   SUBMIT_TIMEOUT_S: z.number(),
   ASYNC_TIMEOUT_S: z.number(),
+  QUEUE_MINUTES: z.number(),
   MAX_ASYNC_MB: z.number(),
   SUBMIT_UNKNOWN_MINUTES: z.number(),
   OFFERS: described(z.array(Offer), "What accounts may submit, in the form of the variable."),

@@ -125,7 +125,7 @@ export const PROBLEM_HELP: Readonly<Record<ProblemCode, ProblemHelp>> = {
   submit_unknown: {
     cause:
       "The upstream has not answered the submission in time, or with an answer that states neither a job nor a refusal, so that it may have started a job.",
-    cure: "Do not submit again while the member task is open: its submission.waits_for and waits_until say what may still show the job, and until when. Without that the task fails with submit_unknown after SUBMIT_UNKNOWN_MINUTES, or at once where nothing can show the job, and is refunded. Its failure.retryable is then true: a new submission may succeed, under a new Idempotency-Key, because the old one stays with the failed task. This does not say that the first one has started no job, so a new submission may pay the upstream for a second job; look at the upstream's own list of jobs first where that matters.",
+    cure: "Do not submit again while the member task is open: its submission.waits_for and waits_until say what may still show the job, and until when. Without that the task fails with submit_unknown after SUBMIT_UNKNOWN_MINUTES, or at once where nothing can show the job, and is refunded. Its failure.retryable is then true, except where the answer came and was larger, or had more files, than the relay takes: a new submission may succeed, under a new Idempotency-Key, because the old one stays with the failed task. This does not say that the first one has started no job, so a new submission may pay the upstream for a second job; look at the upstream's own list of jobs first where that matters.",
   },
   task_failed: {
     cause:

@@ -43,11 +43,9 @@ export function storedCallOf({
   jobId,
   isHookExpected,
   secrets,
-  queues,
 }: SubmissionPlan): StoredCall {
   const { connection, credential, target } = place;
-  const connections = queues.map(({ name }) => name);
-  const account = event.registration.accountId;
+  const connections = event.submission?.queues;
   return {
     taskId: event.id,
     submissionId,
@@ -61,7 +59,7 @@ export function storedCallOf({
     isHookExpected,
     storesFiles: target.answer === "result",
     secrets,
-    ...(connections.length > 0 && { queues: { connections, account } }),
+    ...(connections && { queues: { connections, account: event.registration.accountId } }),
   };
 }
 

@@ -1,4 +1,5 @@
 import type { CallRefusalReply } from "../../core/events/call-refusal.ts";
+import type { SubmitOutcome } from "../../core/events/event.ts";
 import { SECOND_MS } from "../../core/time.ts";
 import { mayBeSentAgain, type RefusedOutcome } from "../../objects/call/call-plan.ts";
 import {
@@ -10,12 +11,12 @@ import {
 import type { GrantedPlace } from "../../objects/queue/queue-row.ts";
 import type { TaskReply } from "../../objects/task/reply.ts";
 import { asMember } from "../../providers/provider.ts";
-import type { SubmitOutcome } from "../../core/events/event.ts";
 import { Problem } from "../http/problem.ts";
 import { taskClient } from "../tasks/task-client.ts";
 import { bringOutcome } from "./bring-outcome.ts";
 import { type RegisteredTask, registeredTask } from "./registered-task.ts";
 import type { SubmissionPlan, SubmitCall } from "./submission-plan.ts";
+import { queuesFor } from "./submit-place.ts";
 import type { Submitted } from "./submitted.ts";
 
 /** An attempt to send the call of a submission, after its outcome is known and before the caller gets an answer. */
@@ -51,10 +52,11 @@ export async function registeredWithPlace(
   submitCall: SubmitCall,
   onUnknown: () => unknown,
 ): Promise<RegisteredTask & { readonly place: GrantedPlace | null }> {
-  if (plan.queues.length === 0) {
+  const names = namesOf(plan);
+  if (names.length === 0) {
     return { ...(await registeredTask(plan, submitCall, onUnknown)), place: null };
   }
-  const reply = await ask(plan, namesOf(plan), 1, submitCall);
+  const reply = await ask(plan, names, 1, submitCall);
   if (reply.kind !== "granted") {
     const registered = await registeredBefore(plan, submitCall, connectionBusy(plan, reply));
     return { ...registered, place: null };
@@ -189,14 +191,14 @@ function leaveAll(
 
 /** Returns the plan of a submission whose call goes to the connection that has a place for it. */
 function planAt(plan: SubmissionPlan, place: GrantedPlace | null): SubmissionPlan {
-  const member = plan.queues.find(({ name }) => name === place?.connection);
+  const member = queuesFor(plan.place).find(({ name }) => name === place?.connection);
   if (member === undefined) return plan;
   const connection = asMember(plan.place.connection, member);
   return { ...plan, place: { ...plan.place, connection } };
 }
 
-function namesOf({ queues }: SubmissionPlan): readonly string[] {
-  return queues.map(({ name }) => name);
+function namesOf({ event }: SubmissionPlan): readonly string[] {
+  return event.submission?.queues ?? [];
 }
 
 /** Returns the problem for a submission that found no free place, and does not wait for one. */

@@ -6,7 +6,6 @@ import { SECOND_MS } from "../../core/time.ts";
 import { isHttpUrl } from "../../core/url.ts";
 import { accountOf, type Caller, readerOf } from "../../objects/task/caller.ts";
 import type { OutsideEvent } from "../../objects/task/outside-event.ts";
-import { type Connection, queuesOf } from "../../providers/provider.ts";
 import type { SecretsOfCall } from "../../outbound/answer-secrets.ts";
 import { sha256, toBase64Url } from "../../security/encoding.ts";
 import { sealKey } from "../../security/sealed-key.ts";
@@ -36,7 +35,7 @@ import {
 } from "./prepared-call.ts";
 import { readRelayHeaders, type RelayHeaders } from "./relay-headers.ts";
 import { refuseRelayKeys } from "./relay-key-refusal.ts";
-import { requireSubmitPlace } from "./submit-place.ts";
+import { queuesFor, requireSubmitPlace } from "./submit-place.ts";
 import { RESPOND_ASYNC } from "./preference.ts";
 import type { UpstreamCall } from "./upstream-call.ts";
 
@@ -59,11 +58,6 @@ export interface SubmissionPlan {
   readonly secrets: SecretsOfCall;
   /** True when the id of the task was derived from an `Idempotency-Key`, false when the caller chose it. */
   readonly isNamedByKey: boolean;
-  /**
-   * The connections in whose queues the submission may get a place, the preferred ones first. Empty when the jobs of its
-   * connection are not limited, and for a call with a customer's own key.
-   */
-  readonly queues: readonly Connection[];
 }
 
 /**
@@ -89,8 +83,7 @@ export async function planSubmission(
     requireName(asked, submitCall);
   }
   const id = asked.taskId ?? (key === null ? crypto.randomUUID() : await idOf(caller, key));
-  const submission = { env, runtime, caller, taskId: id, offers };
-  const source = bodySource(call, submission, memory, pending);
+  const source = bodySource(call, { env, runtime, caller, taskId: id, offers }, memory, pending);
   const prepared = await prepareCall(call, place, caller, runtime, source);
   const registration = registrationOf(asked, prepared, place, submitCall);
   const { submissionId } = pending;
@@ -98,7 +91,6 @@ export async function planSubmission(
   const { accountId, credits } = registration;
   const { model, jobId } = prepared;
   const identity = await identityOf(place, prepared, id, runtime);
-  const queues = place.credential === null ? queuesOf(place.connection) : [];
   const event: Registering = {
     type: "register",
     id,
@@ -114,7 +106,7 @@ export async function planSubmission(
       ...inputLinksOf(prepared, fields),
       ...(!canHookCome(fields, place, runtime) && { isHookless: true }),
       ...senderOf(asked, call, place),
-      ...(queues.length > 0 && { queues: queues.map(({ name }) => name) }),
+      ...queueNamesOf(place),
       ...identity,
     },
     ...(!isOperator && { isPriceOffered: true }),
@@ -123,8 +115,7 @@ export async function planSubmission(
   const secrets = secretsOf(place, fields, accountId !== null);
   const isNamedByKey = asked.taskId === null && key !== null;
   const sent = prepared.withFields(fields);
-  const result = { place, call, event, sent, isHookExpected, submissionId, isNamedByKey };
-  return { ...result, jobId, secrets, queues };
+  return { place, call, event, sent, isHookExpected, submissionId, isNamedByKey, jobId, secrets };
 }
 
 /**
@@ -143,6 +134,12 @@ function senderOf(
   if (startByS === null) return target.answer === "result" ? { isPassedOn: true } : {};
   const message = `is only for calls with Prefer: ${RESPOND_ASYNC}`;
   throw invalidRequest([{ path: "/Relay-Start-By", message }]);
+}
+
+/** Returns the names of the connections in whose queues a submission may get a place, if there are any. */
+function queueNamesOf(place: SubmitPlace): Pick<SubmissionStart, "queues"> {
+  const names = queuesFor(place).map(({ name }) => name);
+  return names.length === 0 ? {} : { queues: names };
 }
 
 /** Returns how the body of a call is read: JSON into memory, and the form of a client that does not wait, into storage. */

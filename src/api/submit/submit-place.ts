@@ -2,6 +2,7 @@ import type { Config } from "../../config/config.ts";
 import { keySettingOf } from "../../config/needed-settings.ts";
 import {
   type Connection,
+  queuesOf,
   type UpstreamProvider,
   withCustomerKey,
 } from "../../providers/provider.ts";
@@ -61,6 +62,17 @@ export function requireKey(
   if (connection.key !== null) return { connection, credential: null };
   const detail = `The connection has no API key: ${keySettingOf(connection)} is not set. With a key of your own at the upstream, send that in the header of the upstream, and the key of the relay in Relay-Key.`;
   throw new Problem("not_configured", { detail, headers: { "Retry-After": "60" } });
+}
+
+/**
+ * Returns the connections in whose queues a submission may get a place, the preferred ones first. Empty when the jobs of
+ * its connection are not limited, and for a call with a customer's own key.
+ */
+export function queuesFor({
+  connection,
+  credential,
+}: Pick<SubmitPlace, "connection" | "credential">): readonly Connection[] {
+  return credential === null ? queuesOf(connection) : [];
 }
 
 /**

@@ -20,5 +20,5 @@ export const attachUpstreamDescription = {
   answers: {
     200: jsonAnswer("the task; hooks that arrived earlier are applied now", Task, OPEN_TASK),
   },
-  problems: ["unknown_task", "task_settled"],
+  problems: ["unknown_task", "task_settled", "submission_running"],
 } as const satisfies RouteDescription;

@@ -28,5 +28,5 @@ export const reportEventDescription = {
     202: jsonAnswer("recorded", Task, COMPLETED_TASK),
     200: jsonAnswer("the same event again; nothing changed", Task, COMPLETED_TASK),
   },
-  problems: ["unknown_task", "conflicting_result", "not_found"],
+  problems: ["unknown_task", "conflicting_result", "submission_running", "not_found"],
 } as const satisfies RouteDescription;

@@ -23,8 +23,6 @@ export type CallStart =
       readonly customerKey: SealedKey | null;
       /** Creation time of the task's record, in Unix milliseconds, which is part of the keys of its outputs. */
       readonly recordedAt: number;
-      /** Origin of the relay as the creator of the task addressed it. */
-      readonly origin: string;
     }
   /** The price of the task is still being charged: the sender asks again later. */
   | { readonly kind: "wait" }
@@ -79,12 +77,6 @@ export function callStartOf(record: TaskRecord | null, event: CallStartedEvent):
   const { state } = submission;
   if (record.status === "charging") return isToBeCharged(record) ? { kind: "wait" } : GONE;
   if (state.kind !== "sending" || !isPresentAttempt(submission, event)) return GONE;
-  const { recordedAt, origin } = record;
-  return {
-    kind: "send",
-    endsAt: state.endsAt,
-    customerKey: sealedKeyOf(record),
-    recordedAt,
-    origin,
-  };
+  const { recordedAt } = record;
+  return { kind: "send", endsAt: state.endsAt, customerKey: sealedKeyOf(record), recordedAt };
 }

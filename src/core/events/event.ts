@@ -2,7 +2,8 @@ import type { AttemptResult } from "../record/callback.ts";
 import type { NoticeKind } from "../record/operator-notice.ts";
 import type { EndedCopy } from "../record/outputs.ts";
 import type { RedeliveryOrder } from "../record/redelivery-keys.ts";
-import type { RefusalClass } from "../record/refusal.ts";
+import type { RefusalClass, RefusedEnd } from "../record/refusal.ts";
+import type { UnreadReason } from "../record/unread-answer.ts";
 import type { SubmissionAnswer, SubmissionStart } from "../record/submission.ts";
 import type { Account, Registration } from "../record/task.ts";
 import type { HookRefusal, UnreadHook } from "../record/tracking.ts";
@@ -162,9 +163,16 @@ export type SubmitOutcome =
        * caller of the submission has got it.
        */
       readonly answer?: SubmissionAnswer;
+      /** End of the task for the reason that the answer states. Absent when it is derived from the class alone. */
+      readonly end?: RefusedEnd;
     }
   | { readonly kind: "not_sent" }
-  | { readonly kind: "unknown"; readonly statusCode: number | null };
+  | {
+      readonly kind: "unknown";
+      readonly statusCode: number | null;
+      /** Why the answer could not be read. Absent when there was none, or one that states no outcome. */
+      readonly unread?: UnreadReason;
+    };
 
 interface Answered {
   readonly statusCode: number;

@@ -3,15 +3,17 @@ import { automaticSeries, startAutomatic } from "../plans/callback-attempt-plan.
 import { callbackBody } from "../record/callback-body.ts";
 import { CANCELED_CODE, confirmed } from "../record/cancellation.ts";
 import { isRefunding, startRefund } from "../record/credits.ts";
+import { hasCustomerKey } from "../record/customer-key.ts";
 import { findingOf, type FoundBy } from "../record/finding.ts";
 import { TIMEOUT_CODE } from "../plans/late-result.ts";
 import { metadataOf } from "../output-metadata/metadata.ts";
 import { linkOutputs } from "../record/outputs.ts";
 import { isStorable } from "../plans/stored-size.ts";
-import type { RefusedEnd } from "../record/refusal.ts";
+import { errorForCustomer, type RefusedEnd } from "../record/refusal.ts";
 import { withPrice } from "./final-price.ts";
-import { neverSent, SUBMIT_UNKNOWN_CODE, withJobKnown } from "../record/submission.ts";
+import { neverSent, withJobKnown } from "../record/submission.ts";
 import { nextVersion, type OpenTask, type TerminalTask } from "../record/task.ts";
+import { endOfUnknown, type UnreadReason } from "../record/unread-answer.ts";
 import {
   areUrlsInBounds,
   type Failure,
@@ -131,8 +133,10 @@ function finishAsReported(
       const metadata = { ...submitted, ...news.metadata };
       return finish(task, { ...news, metadata }, null, policy, now);
     }
-    case "failed":
-      return finish(task, { status: "failed", error: news.error }, news.failure, policy, now);
+    case "failed": {
+      const error = hasCustomerKey(task) ? errorForCustomer(news.error) : news.error;
+      return finish(task, { status: "failed", error }, news.failure, policy, now);
+    }
     case "no_output": {
       const message = "The upstream reported success without output.";
       const failure: Failure = { category: "provider", retryable: true };
@@ -189,14 +193,15 @@ export function finishAtDeadline(task: OpenTask, policy: Policy, now: number): T
 /**
  * Returns the record of a task that fails because its job never became known: neither the upstream's answer to the
  * submission nor a hook has named it, and the time to wait is over or no hook can come any more.
+ * @param unread why the answer could not be read; null when there was none, or one that states no outcome.
  */
-export function finishUnknownSubmission(task: OpenTask, policy: Policy, now: number): TerminalTask {
-  const error = {
-    code: SUBMIT_UNKNOWN_CODE,
-    message: "It is not known whether the upstream has started the job.",
-  };
-  const failure: Failure = { category: "timeout", retryable: true };
-  return finish(task, { status: "failed", error }, failure, policy, now);
+export function finishUnknownSubmission(
+  task: OpenTask,
+  unread: UnreadReason | null,
+  policy: Policy,
+  now: number,
+): TerminalTask {
+  return finishRefused(task, endOfUnknown(unread), policy, now);
 }
 
 /** End of a task whose output was in the upstream's answer, in a relay that does not store outputs any more. */

@@ -27,7 +27,13 @@ import {
   type TaskRecord,
   type TerminalTask,
 } from "../record/task.ts";
-import { askedSoon, isSending, unknownOutcomeOf, withJobKnown } from "../record/submission.ts";
+import {
+  askedSoon,
+  isSending,
+  isStoringResult,
+  unknownOutcomeOf,
+  withJobKnown,
+} from "../record/submission.ts";
 import {
   keepHook,
   keptJobIds,
@@ -56,6 +62,8 @@ export function attach(
   const { upstream } = record;
   if (upstream?.connection === connection && sameJob(upstream.job, job)) return unchanged(record);
   if (isTerminal(record)) return conflict("task_settled", record);
+  // The copies of the job's outputs would have the keys of the files that the call stores.
+  if (isStoringResult(record.submission)) return conflict("submission_running", record);
   if (upstream !== null && upstream.connection !== connection) {
     const message = `must be ${upstream.connection}, with which the task was registered`;
     return invalidField("/provider", message);

@@ -22,6 +22,7 @@ import { NO_INDEX_ROW } from "../record/index-row-state.ts";
 import {
   isQueued,
   isSending,
+  isStoringResult,
   startSubmission,
   type SubmissionStart,
   withJobKnown,
@@ -129,7 +130,8 @@ function isCall(submission: Pick<SubmissionStart, "isCall"> | undefined): boolea
 
 /**
  * Returns the effect of a report (`POST /v1/events`) that a task has started or ended. Such a report may also
- * create the task. The first result stays: reporting it again changes nothing, and a different result is rejected.
+ * create the task. The first result stays: reporting it again changes nothing, and a different result is rejected. While
+ * a call may be storing its result, each report is rejected, because copies of other outputs would have the same keys.
  */
 export function report(
   record: TaskRecord | null,
@@ -148,6 +150,7 @@ export function report(
   }
   if (record.status === "charging") return CHARGING;
   if (isOpen(record)) {
+    if (isStoringResult(record.submission)) return conflict("submission_running", record);
     const isNews = event.news.status !== record.status;
     return isNews ? advance(record, event, policy, now) : unchanged(record);
   }

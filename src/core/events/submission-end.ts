@@ -10,6 +10,7 @@ import {
 } from "./finish.ts";
 import { attachWithHooks } from "./hooks.ts";
 import type { Policy } from "../policy.ts";
+import { hasCustomerKey } from "../record/customer-key.ts";
 import { endOfRefusal } from "../record/refusal.ts";
 import { isCharging, startReturn } from "../record/credits.ts";
 import { isLateResultKnown, isTimedOut, withLateResult } from "../plans/late-result.ts";
@@ -63,7 +64,7 @@ export function endSubmission(
       return refuse(record, outcome, policy, now);
     case "unknown":
       return isQueued(record.submission) || isSending(record.submission)
-        ? changed(loseSight(record, outcome.statusCode, policy, now))
+        ? changed(loseSight(record, outcome, policy, now))
         : unchanged(record);
   }
 }
@@ -84,7 +85,7 @@ export function endLostSubmission(
   return changed(
     state.kind === "queued"
       ? finishUnsent(record, QUEUE_TIMEOUT, policy, now)
-      : finishUnknownSubmission(record, policy, now),
+      : finishUnknownSubmission(record, null, policy, now),
   );
 }
 
@@ -94,7 +95,7 @@ export function endLostSubmission(
  */
 function loseSight(
   task: Submitted<OpenTask>,
-  statusCode: number | null,
+  { statusCode, unread }: Extract<SubmitOutcome, { readonly kind: "unknown" }>,
   policy: Policy,
   now: number,
 ): OpenTask | TerminalTask {
@@ -104,7 +105,7 @@ function loseSight(
   const state = unknownFrom(statusCode, hasNamedJob, waitMs, now);
   const unknown = { ...task, submission: { ...task.submission, state } };
   return isLost
-    ? finishUnknownSubmission(unknown, policy, now)
+    ? finishUnknownSubmission(unknown, unread ?? null, policy, now)
     : { ...unknown, version: nextVersion(task, now) };
 }
 
@@ -201,10 +202,10 @@ function failRefused(
   now: number,
 ): TerminalTask {
   const { statusCode, refusal, answer = null } = outcome;
+  const end = outcome.end ?? endOfRefusal(refusal, statusCode, hasCustomerKey(task));
   const unknown = unknownOutcomeOf(task.submission) ?? unknownFrom(statusCode, false, 0, now);
   const state = { ...unknown, answeredAt: now, statusCode, refusal };
   const submission = { ...task.submission, answer, state };
-  const end = endOfRefusal(refusal, statusCode);
   return finishRefused({ ...task, submission }, end, policy, now);
 }
 

@@ -1,8 +1,8 @@
 /**
  * Recognition of media types by the first bytes of a file. The relay serves files that strangers have made, from an
  * origin that may also be that of its console. Therefore neither the upstream's `Content-Type` nor the name of a file
- * decides its type. Only formats that run no code in a browser have a type here; HTML, SVG and everything else are
- * `OTHER_TYPE`. The signatures are those of the WHATWG MIME Sniffing Standard
+ * decides its type, except for sound without a signature. Only formats that run no code in a browser have a type here;
+ * HTML, SVG and everything else are `OTHER_TYPE`. The signatures are those of the WHATWG MIME Sniffing Standard
  * (https://mimesniff.spec.whatwg.org/#matching-a-mime-type-pattern) and, for the brands of ISO media files, of
  * https://mp4ra.org/registered-types/brands.
  */
@@ -75,14 +75,19 @@ export function isShownInline(mediaType: string): boolean {
   return /^(?:video|audio)\//.test(mediaType) || SHOWN_IMAGES.has(mediaType);
 }
 
+/** Pattern of the types of sound, e.g. that of samples without a header, whose parameters say how they are played. */
+const SOUND = /^audio\/[\w.+-]{1,64}(?:; ?[\w-]{1,32}=[\w.-]{1,32}){0,4}$/;
+
 /**
  * Returns the media type of a file.
  * @param start first bytes of the file: at least `TYPE_BYTES`, or the whole file.
+ * @param stated type that the upstream states. It counts for sound that has no signature; browsers run no code in it.
  */
-export function mediaTypeOf(start: Uint8Array): string {
+export function mediaTypeOf(start: Uint8Array, stated: string | null = null): string {
   const text = latin1(start.subarray(0, TYPE_BYTES));
   const known = SIGNATURES.find((signature) => hasSignature(text, signature));
-  return known?.type ?? isoMediaType(text) ?? (isMpegFrame(start) ? "audio/mpeg" : OTHER_TYPE);
+  const found = known?.type ?? isoMediaType(text) ?? (isMpegFrame(start) ? "audio/mpeg" : null);
+  return found ?? (stated !== null && SOUND.test(stated) ? stated : OTHER_TYPE);
 }
 
 /**

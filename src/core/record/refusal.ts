@@ -21,12 +21,18 @@ export type AccountRefusal = Extract<RefusalClass, "funds" | "key">;
  */
 const ACCOUNT_CODES = { funds: "upstream_funds", key: "upstream_key" } as const;
 
+const NOTHING_STARTED = "Nothing was started.";
 /** Error message for a task whose job has failed because of the balance or the key at the upstream. */
 const NO_JOBS = "The service takes no jobs of this kind at the moment.";
 /**
  * Error message for an account whose submission was refused because of the operator's balance or key at the upstream.
  */
-export const NOT_SERVED = `${NO_JOBS} Nothing was started.`;
+export const NOT_SERVED = `${NO_JOBS} ${NOTHING_STARTED}`;
+/** Error messages for a customer whose own key or balance the upstream has refused. */
+const OF_CUSTOMER = {
+  funds: "The upstream has refused the balance of the account whose API key the call came with.",
+  key: "The upstream has refused the API key that the call came with.",
+} as const;
 
 /** The members `error` and `failure` of a task that fails because its submission was refused. */
 export interface RefusedEnd {
@@ -57,8 +63,24 @@ export function accountRefusalOf(code: string): AccountRefusal | null {
   return (["funds", "key"] as const).find((refusal) => ACCOUNT_CODES[refusal] === code) ?? null;
 }
 
-/** Returns the error and the failure of a task whose submission was refused. */
-export function endOfRefusal(refusal: RefusalClass, statusCode: number): RefusedEnd {
+/**
+ * Returns the error of a task as the customer may read it with whose own key its job was submitted: if the upstream has
+ * refused this key, or the balance behind it, the message says so. Any other error is returned unchanged.
+ */
+export function errorForCustomer(error: RefusedEnd["error"]): RefusedEnd["error"] {
+  const refusal = accountRefusalOf(error.code);
+  return refusal === null ? error : { ...error, message: OF_CUSTOMER[refusal] };
+}
+
+/**
+ * Returns the error and the failure of a task whose submission was refused.
+ * @param isOfCustomer true when the call came with a customer's own key.
+ */
+export function endOfRefusal(
+  refusal: RefusalClass,
+  statusCode: number,
+  isOfCustomer: boolean,
+): RefusedEnd {
   const message = `The upstream refused the submission with HTTP status ${statusCode}.`;
   const error = { code: "upstream_error", message };
   switch (refusal) {
@@ -67,7 +89,10 @@ export function endOfRefusal(refusal: RefusalClass, statusCode: number): Refused
       return { error, failure: { category: "rate_limited", retryable: true } };
     case "funds":
     case "key":
-      return endForAccount(refusal, NOT_SERVED);
+      return endForAccount(
+        refusal,
+        isOfCustomer ? `${OF_CUSTOMER[refusal]} ${NOTHING_STARTED}` : NOT_SERVED,
+      );
     case "final": {
       const isOfServer = statusCode >= 500;
       const category = isOfServer ? "provider" : "invalid_input";

@@ -343,6 +343,16 @@ export function isSending(submission: Submission | null): boolean {
 }
 
 /**
+ * Tells whether an object is making the call of a submission whose answer may be the result: it is passed on, or nobody
+ * waits for it and no hook can come. The object may be storing files under the keys of the task's outputs.
+ */
+export function isStoringResult(submission: Submission | null): boolean {
+  const { isCall, isHookless, isPassedOn } = submission ?? {};
+  const isResultPossible = isPassedOn === true || (isCall === true && isHookless === true);
+  return isResultPossible && isSending(submission);
+}
+
+/**
  * Returns the time at which the present wait of a submission ends: the wait to be sent, for the upstream's answer, or for
  * news of the job, in Unix milliseconds. Null when the submission waits for nothing.
  */

@@ -54,7 +54,7 @@ export const MAX_STORED_FILES = 32;
 /** A file that was in the answer to a call. The object of the call has stored it in the bucket. */
 export interface StoredFile {
   readonly bytes: number;
-  /** Media type of the file, found by its first bytes (core/output-metadata/media-type.ts). */
+  /** Media type of the file (core/output-metadata/media-type.ts). */
   readonly mediaType: string;
 }
 

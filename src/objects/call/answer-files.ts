@@ -1,4 +1,3 @@
-import { mediaTypeOf } from "../../core/output-metadata/media-type.ts";
 import { errorText, log } from "../../lib/log.ts";
 import {
   type CopyBucket,
@@ -81,13 +80,13 @@ export class AnswerFiles {
    * Stores a file.
    * @param next returns the next bytes of the file; null at its end. The first bytes must be all or enough to find the
    * media type by.
-   * @param mediaType media type of the file; null when it is to be found by the first bytes.
+   * @param typeOf returns the media type of the file by its first bytes.
    * @throws AnswerFault when the file is empty or too large, or the bucket does not take it.
    */
   async store(
     number: number,
     next: () => Promise<Uint8Array | null>,
-    mediaType: string | null = null,
+    typeOf: (start: Uint8Array) => string,
   ): Promise<void> {
     let length = 0;
     const counted = async () => {
@@ -98,7 +97,7 @@ export class AnswerFiles {
     };
     const start = await counted();
     if (start === null || start.length === 0) throw new AnswerFault("broken");
-    const type = mediaType ?? mediaTypeOf(start);
+    const type = typeOf(start);
     const bytes = await this.#stored(number, start, counted, type);
     this.#list = [...this.#list, { number, bytes, mediaType: type }];
   }

@@ -20,9 +20,12 @@ import { placeholderOf } from "./placeholder.ts";
 
 /** What a scan finds of a file: its number at its beginning, then its bytes, in pieces, and its end. */
 export type ScannedPart =
-  | { readonly kind: "file"; readonly number: number }
+  /** `mediaType` is what the object with the file states as its type; null when it states none before the file. */
+  | { readonly kind: "file"; readonly number: number; readonly mediaType: string | null }
   | { readonly kind: "bytes"; readonly bytes: Uint8Array }
-  | { readonly kind: "end" };
+  | { readonly kind: "end" }
+  /** The last files, from this number on, are no output after all. Their numbers become free. */
+  | { readonly kind: "withdrawn"; readonly from: number };
 
 /**
  * Largest number of bytes at the beginning of a string by which is decided whether it is a file. They contain the
@@ -73,6 +76,11 @@ for (const byte of [
   IS_MARK[byte] = 1;
 }
 
+/** Google's name of the member which says that a part of an answer, and a file in it, is only a thought of the model. */
+const THOUGHT_NAME = "thought";
+/** Pattern of a member's text from the end of its name to the end of its value, if the value is true. */
+const TRUE_VALUE = /^"\s*:\s*true\s*[,}]$/;
+
 /** The name of a member, and its place in the text. */
 interface Name extends Span {
   readonly text: string;
@@ -83,6 +91,7 @@ const NO_NAME: Name = { text: "", start: 0, end: 0 };
 /** A list or an object of which the end has not been seen. */
 interface Container {
   readonly isObject: boolean;
+  readonly start: number;
   /** Name of the member whose value is read. Empty in a list. */
   member: Name;
   /** Name of the member `url`; null before it was seen. */
@@ -91,8 +100,12 @@ interface Container {
   hasLink: boolean;
   /** True when a member of the object says that it contains a file. */
   statesFile: boolean;
+  /** Media type that the object states; null before it was seen. */
+  mediaType: string | null;
   /** True when the `type` of the object says that it is no output. */
   isNoOutput: boolean;
+  /** True when a member of the object says that it is a thought. Files in it are left out at its end. */
+  isThought: boolean;
 }
 
 /** A string of which the end has not been seen. */
@@ -119,12 +132,14 @@ interface OpenFile {
  */
 export class AnswerScanner {
   readonly #text = new AnswerText();
-  readonly #open: Container[] = [containerOf(false)];
+  readonly #open: Container[] = [containerOf(false, 0)];
   readonly #token: string;
   readonly #numberOf: () => number | null;
   #expectsName = false;
   #string: OpenString | null = null;
   #file: OpenFile | null = null;
+  /** The files that were found, also those that were left out, with the places of their placeholders. */
+  readonly #found: (Span & { readonly number: number })[] = [];
   #type = "";
 
   /**
@@ -194,8 +209,8 @@ export class AnswerScanner {
   }
 
   /**
-   * Takes a byte that is not in a file, after it was added to the text. Returns the parts of the file that begins here;
-   * null when none does.
+   * Takes a byte that is not in a file, after it was added to the text. Returns the parts of the file that begins here, or
+   * what is withdrawn; null when neither is so.
    */
   #take(byte: number): readonly ScannedPart[] | null {
     if (this.#string !== null) return this.#takeInString(byte, this.#string);
@@ -207,17 +222,44 @@ export class AnswerScanner {
       this.#string = { start, isName, isEscaped: false, candidate };
     } else if (byte === OBJECT_START || byte === LIST_START) {
       if (this.#open.length > MAX_DEPTH) throw new AnswerFault("broken");
-      this.#open.push(containerOf(byte === OBJECT_START));
+      this.#open.push(containerOf(byte === OBJECT_START, this.#text.length));
       this.#expectsName = byte === OBJECT_START;
     } else if (byte === OBJECT_END || byte === LIST_END) {
-      if (this.#open.length > 1) this.#open.pop();
-      this.#expectsName = false;
+      return this.#close(container);
     } else if (byte === COMMA) {
+      container.isThought ||= this.#isThought(container);
       this.#expectsName = container.isObject;
     } else if (byte === COLON) {
       this.#expectsName = false;
     }
     return null;
+  }
+
+  #close(container: Container): readonly ScannedPart[] | null {
+    const isThought = container.isThought || this.#isThought(container);
+    if (this.#open.length > 1) this.#open.pop();
+    this.#expectsName = false;
+    return isThought ? this.#withdrawFrom(container.start) : null;
+  }
+
+  /** Tells whether the member that ends here says that its object is a thought. */
+  #isThought({ member: { text: name, end: start } }: Container): boolean {
+    const end = this.#text.length;
+    if (name !== THOUGHT_NAME || end - start > MAX_NOTE_BYTES) return false;
+    return TRUE_VALUE.test(this.#text.latin1({ start, end }));
+  }
+
+  /**
+   * Leaves out the files after a place in the text, also those that were left out before. Returns what is withdrawn; null
+   * when there is none.
+   */
+  #withdrawFrom(place: number): readonly ScannedPart[] | null {
+    const files = this.#found.filter(({ start }) => start > place);
+    const [first] = files;
+    if (first === undefined) return null;
+    this.#text.replaceNothing(place);
+    for (const placeholder of files) this.#text.replaceLater(placeholder, "");
+    return [{ kind: "withdrawn", from: first.number }];
   }
 
   #takeInString(byte: number, string: OpenString): readonly ScannedPart[] | null {
@@ -264,11 +306,14 @@ export class AnswerScanner {
     }
     const number = this.#numberOf();
     this.#text.replaceEnd(start, number === null ? "" : placeholderOf(this.#token, number));
+    const end = this.#text.length;
     if (after === null) this.#file = { decoder: number === null ? null : decoder, isLink };
     else this.#text.add(Uint8Array.of(after));
     if (number === null) return null;
     this.#rename();
-    const parts = [{ kind: "file", number } as const, { kind: "bytes", bytes } as const];
+    this.#found.push({ start, end, number });
+    const { mediaType } = this.#container;
+    const parts = [{ kind: "file", number, mediaType } as const, { kind: "bytes", bytes } as const];
     return after === null ? parts : [...parts, { kind: "end" }];
   }
 
@@ -353,6 +398,7 @@ export class AnswerScanner {
     const { text: name } = container.member;
     const value = this.#shortText(start);
     container.statesFile ||= statesFile(name, value);
+    if (isMediaTypeName(name)) container.mediaType = value;
     if (name !== "type") return;
     container.isNoOutput ||= isNoOutputType(value);
     // The object of the answer stands in what is around it.
@@ -366,14 +412,22 @@ export class AnswerScanner {
   }
 }
 
-function containerOf(isObject: boolean): Container {
+/** Tells whether a member has this name that states the media type of the file in the same object. */
+function isMediaTypeName(name: string): boolean {
+  return name === "mimeType" || name === "mime_type";
+}
+
+function containerOf(isObject: boolean, start: number): Container {
   return {
     isObject,
+    start,
     member: NO_NAME,
     url: null,
     hasLink: false,
     statesFile: false,
+    mediaType: null,
     isNoOutput: false,
+    isThought: false,
   };
 }
 

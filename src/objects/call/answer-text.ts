@@ -52,6 +52,11 @@ export class AnswerText {
     this.#edits.set(start, { end, text });
   }
 
+  /** Forgets the replacements that were planned from a place on. */
+  replaceNothing(from: number): void {
+    for (const start of this.#edits.keys()) if (start >= from) this.#edits.delete(start);
+  }
+
   /** Returns a copy of a part of the bytes. */
   bytes({ start, end }: Span): Uint8Array {
     return this.#bytes.slice(start, end);

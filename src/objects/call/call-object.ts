@@ -17,7 +17,6 @@ import { withDeadline, withinTime } from "../../lib/timeout.ts";
 import { toBase64Url } from "../../security/encoding.ts";
 import type { LeftUpload } from "../output/copy-plan.ts";
 import { outputKey } from "../output/output-key.ts";
-import type { CopyBucket } from "../output/store-copy.ts";
 import { objectNamed } from "../placed-object.ts";
 import {
   askForPlace,
@@ -28,6 +27,7 @@ import {
 } from "../queue/place-request.ts";
 import type { GrantAnswer, GrantedPlace, HeldPlace } from "../queue/queue-row.ts";
 import {
+  applyPlaceReply,
   askLater,
   askSoon,
   beginCall,
@@ -55,12 +55,12 @@ import {
   UNCALLED_MS,
   type UntakenFiles,
   withLeftUpload,
-  withPlaceReply,
 } from "./call-plan.ts";
 import { type FormField, FormReader } from "./form-reader.ts";
-import { makeCall } from "./make-call.ts";
+import { makeCall, NOT_SENT } from "./make-call.ts";
 import { MAX_ARRIVAL_MS, receive, type ReceiptFault } from "./receive.ts";
 import { type BodySize, BodyWriter, deleteBody, NO_BODY, storedBody } from "./stored-body.ts";
+import type { FileBucket } from "./stored-result.ts";
 import { type PassedAnswer, WaitingCaller } from "./waiting-caller.ts";
 
 /**
@@ -120,8 +120,12 @@ const REST_MS = MINUTE_MS;
  * keeps an object alive for an alarm alone. The object calls the task's object before the call is sent, and when it has
  * ended. If the client waits, the object has no name, and makes the call at once (`passOn`).
  *
- * The call is sent at most once: before it is sent, the state `sending` is stored, and an alarm that finds this state
- * reports that the outcome is unknown. `passOn` is called once.
+ * If the jobs of the connection are limited, the call enters the queues (objects/queue) when it is stored, and is sent
+ * when one of them has a place for it (`grant`).
+ *
+ * The call is sent again only after a proof that it has started nothing: before it is sent, the state `sending` is
+ * stored, and an alarm that finds this state reports that the outcome is unknown. A refusal is stored before it is
+ * reported to the task and the queue, and only then the call asks for another place. `passOn` is called once.
  */
 export class CallObject extends DurableObject<CallBindings> {
   #isPassing = false;
@@ -311,16 +315,9 @@ export class CallObject extends DurableObject<CallBindings> {
     const account = queues?.account ?? null;
     const question = { submissionId, taskId, account, via, attempt, since, mayWait: true };
     const reply = await askForPlace(this.env, connections, question);
-    const state = this.#read();
-    const isWaiting = state?.kind === "queued" && state.stay?.attempt === attempt;
-    if (!isWaiting) {
-      await leaveOthers(this.env, connections, null, question);
-      return reply;
-    }
-    const next = withPlaceReply(state, reply, Date.now());
-    if (next !== state) this.#write(next);
-    const place = next.stay?.place ?? null;
-    if (place !== null) await this.#leave(call, stay, place);
+    const { next, place, isSettled } = applyPlaceReply(this.#read(), attempt, reply, Date.now());
+    if (next !== null) this.#write(next);
+    if (!isSettled) await leaveOthers(this.env, connections, place, question);
     return place === null ? reply : { kind: "granted", connection: place };
   }
 
@@ -356,16 +353,20 @@ export class CallObject extends DurableObject<CallBindings> {
       case "gone":
         return this.#forget(queued);
       case "send":
-        return this.#send(beginSending(queued, start), runtime);
+        return this.#send(beginSending(queued, start), start.endsAt, runtime);
     }
   }
 
-  async #send(sending: SendingCall, runtime: Runtime): Promise<void> {
+  /** @param endsAt time at which the task counts the outcome as unknown, in Unix milliseconds. */
+  async #send(sending: SendingCall, endsAt: number, runtime: Runtime): Promise<void> {
+    const { asyncTimeoutMs } = runtime.config;
+    // The task may have ordered the call long ago, if its answers were lost.
+    const leftMs = endsAt - TASK_TIMEOUT_MS - Date.now();
+    if (leftMs <= 0) return this.#end(sending, NOT_SENT);
     // The platform holds the request back until this is stored.
     this.#write(sending);
     const { kv } = this.ctx.storage;
-    const { asyncTimeoutMs } = runtime.config;
-    const end = await withDeadline(asyncTimeoutMs, (signal) =>
+    const end = await withDeadline(Math.min(asyncTimeoutMs, leftMs), (signal) =>
       makeCall(sending, {
         runtime,
         body: () => storedBody(kv, sending.body),
@@ -431,7 +432,10 @@ export class CallObject extends DurableObject<CallBindings> {
         caller,
       }),
     );
-    const isStored = await this.#settlePassed(sending, { ...end, hasFiles: isNoted }, runtime);
+    // Nothing of an answer that is passed on or stored already can be taken back.
+    const place = isNoted || caller.isReading ? null : (sending.start.place ?? null);
+    const passed = { ...end, hasFiles: isNoted };
+    const isStored = await this.#settlePassed(sending, place, passed, runtime);
     this.#isPassing = false;
     await caller.end(end.outcome, isStored);
   }
@@ -439,13 +443,18 @@ export class CallObject extends DurableObject<CallBindings> {
   /**
    * Reports the end of a call whose caller waits. Of an attempt that may be followed by another, only the refusal is
    * reported, and the Worker goes on.
+   * @param place place that the call has used, if another attempt may follow; null otherwise.
    * @returns false when the task could not be reached yet.
    */
-  async #settlePassed(sending: SendingCall, end: CallEnd, runtime: Runtime): Promise<boolean> {
-    const { call, start } = sending;
+  async #settlePassed(
+    { call, start }: SendingCall,
+    place: GrantedPlace | null,
+    end: CallEnd,
+    runtime: Runtime,
+  ): Promise<boolean> {
     try {
-      if (start.place !== undefined && mayBeSentAgain(end.outcome)) {
-        return (await this.#refuse(call, start.place, end.outcome)) !== null;
+      if (place !== null && mayBeSentAgain(end.outcome)) {
+        return (await this.#refuse(call, place, end.outcome)) !== null;
       }
       return await this.#settle(endCall(call, start.recordedAt, end, Date.now()), runtime);
     } catch (error) {
@@ -579,7 +588,7 @@ export class CallObject extends DurableObject<CallBindings> {
 }
 
 /** Returns a bucket that calls `note` before it stores anything. */
-function notedBucket(bucket: CopyBucket, note: () => Promise<void>): CopyBucket {
+function notedBucket(bucket: FileBucket, note: () => Promise<void>): FileBucket {
   return {
     put: async (...file) => {
       await note();
@@ -589,5 +598,6 @@ function notedBucket(bucket: CopyBucket, note: () => Promise<void>): CopyBucket 
       await note();
       return bucket.createMultipartUpload(...file);
     },
+    delete: (keys) => bucket.delete(keys),
   };
 }

@@ -169,20 +169,52 @@ export function queueCall(call: StoredCall, body: BodySize, now: number): Queued
 
 /** Returns a waiting call whose task is registered. It is sent at once, unless it waits for a place. */
 export function beginCall(queued: QueuedCall, now: number): QueuedCall {
-  const { stay } = queued;
-  if (stay === undefined) return { ...queued, ask: { ...queued.ask, retryAt: now } };
-  const retryAt = stay.place === null ? now + WATCH_MS : now;
-  return { ...queued, ask: { retryAt, tries: 0 }, stay: { ...stay, isBegun: true } };
+  const { ask, stay } = queued;
+  if (stay === undefined) return { ...queued, ask: { ...ask, retryAt: now } };
+  const begun = { ...queued, stay: { ...stay, isBegun: true } };
+  if (stay.place !== null) return { ...begun, ask: { retryAt: now, tries: 0 } };
+  // A queue that could not be reached is asked again soon.
+  return ask.tries > 0 ? begun : watchQueues(begun, now);
 }
 
-/** Returns a waiting call after its queues were asked for a place. */
-export function withPlaceReply(queued: QueuedCall, reply: PlaceReply, now: number): QueuedCall {
-  const { stay } = queued;
-  if (stay === undefined || stay.place !== null) return queued;
-  if (reply.kind === "granted") return withPlace(queued, stay, reply.connection, now);
-  if (!stay.isBegun) return queued;
-  const isWatched = reply.kind === "waiting" && reply.isEverywhere;
-  return isWatched ? beginCall(queued, now) : askLater(queued, now);
+function watchQueues(queued: QueuedCall, now: number): QueuedCall {
+  return { ...queued, ask: { retryAt: now + WATCH_MS, tries: 0 } };
+}
+
+/** Effect of the answer of the queues that were asked for a place. */
+interface PlaceEffect {
+  /** The changed call. Null when it has not changed. */
+  readonly next: QueuedCall | null;
+  /** Connection whose place the call uses. Null when it has none. */
+  readonly place: string | null;
+  /** False when the call must leave the queues of all connections but this one. */
+  readonly isSettled: boolean;
+}
+
+/**
+ * Returns the effect of the answer of the queues that were asked for a place. Meanwhile another place may have come, and
+ * the call may have been dropped.
+ */
+export function applyPlaceReply(
+  state: CallState | null,
+  attempt: number,
+  reply: PlaceReply,
+  now: number,
+): PlaceEffect {
+  if (state?.kind !== "queued" || state.stay?.attempt !== attempt) {
+    return { next: null, place: null, isSettled: false };
+  }
+  const { stay } = state;
+  if (stay.place !== null) return { next: null, place: stay.place, isSettled: false };
+  if (reply.kind === "granted") {
+    const { connection } = reply;
+    return { next: withPlace(state, stay, connection, now), place: connection, isSettled: true };
+  }
+  const waiting = { place: null, isSettled: true };
+  if (reply.kind !== "waiting" || !reply.isEverywhere) {
+    return { next: askLater(state, now), ...waiting };
+  }
+  return { next: stay.isBegun ? watchQueues(state, now) : null, ...waiting };
 }
 
 /** Result of the news that a call has got a place: the answer for the queue, and the changed call if it has changed. */
@@ -192,14 +224,18 @@ interface Granted {
 }
 
 /** Returns the effect of the news that a call has got a place. A call that has one already, or is gone, needs no other. */
-export function grantPlace(state: CallState | null, granted: GrantedPlace, now: number): Granted {
-  const stay = state !== null && "stay" in state ? state.stay : undefined;
-  const isOfAttempt = stay?.attempt === granted.attempt;
-  if (state?.kind === "queued" && stay !== undefined && isOfAttempt && stay.place === null) {
-    return { answer: "taken", next: withPlace(state, stay, granted.connection, now) };
-  }
-  const isTaken = isOfAttempt && state?.kind !== "refused" && stay.place === granted.connection;
-  return { answer: isTaken ? "taken" : "gone", next: null };
+export function grantPlace(
+  state: CallState | null,
+  { connection, attempt }: GrantedPlace,
+  now: number,
+): Granted {
+  const gone = { answer: "gone", next: null } as const;
+  if (state?.kind !== "queued" && state?.kind !== "sending") return gone;
+  const { stay } = state;
+  if (stay?.attempt !== attempt) return gone;
+  if (stay.place === connection) return { answer: "taken", next: null };
+  if (stay.place !== null || state.kind !== "queued") return gone;
+  return { answer: "taken", next: withPlace(state, stay, connection, now) };
 }
 
 function withPlace(queued: QueuedCall, stay: CallStay, place: string, now: number): QueuedCall {

@@ -9,10 +9,9 @@ import { connectionOf, keyHeadersOf } from "../../outbound/upstream-connection.t
 import { asMember, type Connection } from "../../providers/provider.ts";
 import { submitAdapterOf } from "../../providers/submit-target.ts";
 import type { LeftUpload } from "../output/copy-plan.ts";
-import type { CopyBucket } from "../output/store-copy.ts";
 import type { CallEnd, SendingCall, StoredCall } from "./call-plan.ts";
 import { passedResult } from "./passed-result.ts";
-import { type CallPlace, storedResult } from "./stored-result.ts";
+import { type CallPlace, type FileBucket, storedResult } from "./stored-result.ts";
 import type { WaitingCaller } from "./waiting-caller.ts";
 
 /** What is needed to make a call besides the call itself. */
@@ -23,14 +22,15 @@ export interface CallContext {
   /** Ends the call, and the reading of its answer. */
   readonly signal: AbortSignal;
   /** Bucket for the files in the answer. Null when the relay keeps no outputs. */
-  readonly bucket: CopyBucket | null;
+  readonly bucket: FileBucket | null;
   /** Is called with each multipart upload of a file before its first part is stored. */
   readonly onUpload: (upload: LeftUpload) => void;
   /** The caller who waits for the answer. Null when none does. */
   readonly caller: WaitingCaller | null;
 }
 
-const NOT_SENT: CallEnd = { outcome: { kind: "not_sent" }, hasFiles: false };
+/** End of a call that was not sent. */
+export const NOT_SENT: CallEnd = { outcome: { kind: "not_sent" }, hasFiles: false };
 
 /**
  * Sends a call once, reads the upstream's answer, and returns how the call has ended. It never throws: whatever fails

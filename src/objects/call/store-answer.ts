@@ -1,5 +1,7 @@
+import { mediaTypeOf } from "../../core/output-metadata/media-type.ts";
+import type { UnreadReason } from "../../core/record/unread-answer.ts";
 import { SourceFault, SourceReader } from "../output/store-copy.ts";
-import { AnswerFault, type AnswerFaultReason } from "./answer-fault.ts";
+import { AnswerFault } from "./answer-fault.ts";
 import { type AnswerFile, AnswerFiles, type FilesTarget } from "./answer-files.ts";
 import { AnswerScanner, type ScannedPart } from "./answer-scanner.ts";
 import { type EventPart, EventStream } from "./event-stream.ts";
@@ -35,7 +37,7 @@ export type StoredAnswer =
       readonly files: readonly AnswerFile[];
       readonly begun: number;
     }
-  | { readonly kind: "failed"; readonly reason: AnswerFaultReason; readonly begun: number };
+  | { readonly kind: "failed"; readonly reason: UnreadReason; readonly begun: number };
 
 /** Where the files of an answer are stored, the limits for reading it, and the secret of its placeholders. */
 export interface AnswerTarget extends FilesTarget {
@@ -66,8 +68,8 @@ export async function storeAnswer(
     const kind = kindOf(type, start);
     const pieces = piecesOf(start, source);
     if (kind === "file") {
-      const mediaType = TEXT_TYPES.test(type) ? type : null;
-      await files.store(files.next(""), async () => (await pieces.next()).value ?? null, mediaType);
+      const typeOf = TEXT_TYPES.test(type) ? () => type : typeBeside(contentType);
+      await files.store(files.next(""), async () => (await pieces.next()).value ?? null, typeOf);
       return readResult(null, files.list[0]?.mediaType ?? type, files);
     }
     const isStream = kind === "events";
@@ -92,7 +94,7 @@ function readResult(
 }
 
 /** Returns the reason why an answer cannot be read; null for an error that is a fault of the relay. */
-function reasonOf(error: unknown): AnswerFaultReason | null {
+function reasonOf(error: unknown): UnreadReason | null {
   if (error instanceof AnswerFault) return error.reason;
   if (!(error instanceof SourceFault)) return null;
   const { result } = error;
@@ -201,6 +203,11 @@ class ScannedEvent {
   }
 }
 
+/** Returns a function that returns the media type of a file beside which a type is stated. */
+function typeBeside(stated: string | null): (start: Uint8Array) => string {
+  return (start) => mediaTypeOf(start, stated);
+}
+
 /** Stores the files in an answer, and returns its last skeleton. */
 async function storeFiles(
   parts: AsyncGenerator<AnswerPart, undefined>,
@@ -212,7 +219,10 @@ async function storeFiles(
     return value?.kind === "bytes" ? value.bytes : null;
   };
   for await (const part of parts) {
-    if (part.kind === "file") await files.store(part.number, read);
+    if (part.kind === "file") await files.store(part.number, read, typeBeside(part.mediaType));
+    if (part.kind === "withdrawn") {
+      files.keepOnly(files.list.filter(({ number }) => number < part.from));
+    }
     if (part.kind === "skeleton") ({ skeleton } = part);
   }
   if (skeleton === null) throw new AnswerFault("broken");

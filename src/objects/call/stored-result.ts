@@ -3,7 +3,7 @@ import type { Runtime } from "../../config/runtime.ts";
 import type { SubmitOutcome } from "../../core/events/event.ts";
 import { parseJson } from "../../core/json.ts";
 import type { StoredFile, StoredAnswer } from "../../core/record/upstream.ts";
-import { log } from "../../lib/log.ts";
+import { errorText, log } from "../../lib/log.ts";
 import { answerSecrets, bytesWithout } from "../../outbound/answer-secrets.ts";
 import { outcomeOf } from "../../outbound/submit-outcome.ts";
 import { toNews } from "../../providers/observation.ts";
@@ -26,10 +26,15 @@ export interface CallPlace {
   readonly target: SubmitTarget;
 }
 
+/** The methods of an R2 bucket that are used to store the files of an answer. */
+export interface FileBucket extends CopyBucket {
+  delete: (keys: string[]) => Promise<void>;
+}
+
 /** Where the files of an answer are stored. */
 export interface FileStore {
   /** Bucket for the files. Null when the relay keeps no outputs: the files are then only left out of the answer. */
-  readonly bucket: CopyBucket | null;
+  readonly bucket: FileBucket | null;
   readonly place: Parameters<typeof outputKey>[0];
   readonly onUpload: (upload: LeftUpload) => void;
   /**
@@ -63,13 +68,33 @@ export async function storedResult(
   const read = await storeAnswer(body, contentType, targetOf(call, runtime, store));
   if (read.kind === "failed") {
     log({ event: "call.unread", task_id: call.taskId, reason: read.reason }, "warn");
-    return { outcome: unknown, hasFiles: read.begun > 0 };
+    return { outcome: { ...unknown, unread: read.reason }, hasFiles: read.begun > 0 };
   }
+  await deleteReplaced(read, call, store);
   const outcome =
     read.skeleton === null
       ? plainOutcome(read, statusCode, place, runtime)
       : await jsonOutcome(read, read.skeleton, response, call, place, runtime, store);
   return { outcome: outcome ?? unknown, hasFiles: true };
+}
+
+/**
+ * Deletes the files of a stream that files of later events have replaced: those with a larger number than the last file of
+ * the answer.
+ */
+async function deleteReplaced(
+  { files, begun }: ReadAnswer,
+  { taskId }: StoredCall,
+  { bucket, place }: FileStore,
+): Promise<void> {
+  const count = begun - files.length;
+  if (bucket === null || count === 0) return;
+  const keys = Array.from({ length: count }, (_, i) => outputKey(place, files.length + 1 + i));
+  try {
+    await bucket.delete(keys);
+  } catch (error) {
+    log({ event: "outputs.not_deleted", task_id: taskId, detail: errorText(error) }, "error");
+  }
 }
 
 function targetOf(

@@ -45,6 +45,11 @@ export class WaitingCaller {
     this.#readsUntil = readsUntil;
   }
 
+  /** True when a long answer is passed on. */
+  get isReading(): boolean {
+    return this.#stream !== null;
+  }
+
   /** Keeps a whole answer, which the caller gets together with its outcome. */
   keep(answer: SubmitAnswer): void {
     this.#whole = answer;

@@ -54,7 +54,8 @@ export async function askForPlace(
   const waits = known.flatMap((each) => ("retryAfterMs" in each ? each.retryAfterMs : []));
   const isEverywhere = known.length === answers.length;
   const isWaiting = known.some(({ kind }) => kind === "waiting");
-  if (question.mayWait && (isWaiting || waits.length === 0)) return { kind: "waiting", isEverywhere };
+  if (question.mayWait && (isWaiting || waits.length === 0))
+    return { kind: "waiting", isEverywhere };
   const retryAfterMs = waits.length === 0 ? USUAL_RETRY_MS : Math.min(...waits);
   return { kind: question.mayWait ? "full" : "busy", retryAfterMs };
 }

@@ -93,6 +93,7 @@ export const dashscope = {
   submits: {
     target: targetOf,
     refusal: refusalOf,
+    refusalError: errorOf,
     readAnswer: (body, path) =>
       path === SYNCHRONOUS_PATH ? readImages(body) : submitReadingOf(reportIn(body)),
   },

@@ -90,6 +90,7 @@ export const minimax = {
   submits: {
     target: (path) => TARGETS.get(path) ?? null,
     refusal: (status, body) => REFUSALS.get(errorCodeOf(body)) ?? refusalOfStatus(status),
+    refusalError: (body) => errorOf(body, body),
     // 1000: an error without a known cause, after which the caller is to try again later.
     readAnswer: (body, path) =>
       path === IMAGES_PATH

@@ -87,6 +87,7 @@ export const vidu = {
       const refusal = refusalOfStatus(status);
       return refusal === null ? null : (REFUSALS.get(textAt(body, "reason")) ?? refusal);
     },
+    refusalError: (body) => errorOf(textAt(body, "reason"), textAt(body, "message")),
     readAnswer: (body) => submitReadingOf(observe(body)),
   },
   // https://platform.vidu.com/docs/cancel-generation: a task that has been scheduled is not canceled any more.

@@ -65,7 +65,9 @@ export class QuietRules {
     const held = rows.filter((row) => !row.isWaiting).length;
     const mayTake = rows.some((row) => row.isWaiting && !(ofPools && row.via !== name));
     const isFree = mayTake && !all && held < places;
-    this.#limit("a queue finds a free place in time", name, isFree, LOOK_MS);
+    // A queue that grants places, and gets them back from calls that are refused, has noticed them.
+    const state = rows.map((row) => `${row.submissionId} ${row.attempt} ${row.isWaiting}`).join();
+    this.#limit("a queue finds a free place in time", `${name} (${state})`, isFree, LOOK_MS);
   }
 
   /**
@@ -82,10 +84,7 @@ export class QuietRules {
     const { clock, putBackMs } = this.#world.machine;
     const { passed } = clock;
     const key = `${promise} ${detail}`;
-    if (!isBad) {
-      this.#since.delete(key);
-      return;
-    }
+    if (!isBad) return void this.#since.delete(key);
     const since = this.#since.get(key) ?? passed;
     this.#since.set(key, since);
     if (passed - since > limitMs + putBackMs) this.#world.report(promise, detail);

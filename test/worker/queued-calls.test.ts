@@ -1,0 +1,562 @@
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import { aKey, anAccount, balanceOf } from "./accounts.ts";
+import { callWith, invalid, refusal } from "./client.ts";
+import { pass, until, useClock } from "./clock.ts";
+import { stored, wake } from "./objects.ts";
+import { answering } from "./outside.ts";
+import {
+  aQueuedRelay,
+  callOf,
+  configured,
+  endJob,
+  HOSTS,
+  keyOf,
+  members,
+  OPS,
+  queueState,
+  readTask,
+  sentTo,
+  stateOf,
+  submitTo,
+  waitFor,
+  wakeQueue,
+  work,
+  workWithPlace,
+} from "./queued-relay.ts";
+import { ARK_PATH, BODY } from "./submitted.ts";
+import { CALLBACK_URL, cancel } from "./tasks.ts";
+
+useClock();
+
+const [A, B] = HOSTS;
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+const ASYNC = { Prefer: "respond-async" };
+
+/** Body of an error of Ark. */
+function fault(code: string, message = code) {
+  return { error: { code, message } };
+}
+
+/** A call of Ark that is answered by the result. */
+const IMAGE = {
+  path: "/images/generations",
+  body: JSON.stringify({ model: "doubao-seedream-4-0-250828", prompt: "a fox" }),
+};
+const BUSY = answering(fault("InflightBatchsizeExceeded"), 429);
+const OVERDUE = answering(fault("AccountOverdueError"), 403);
+
+describe("calls that wait for a place", () => {
+  it("ten at a connection with two places are sent one after the other, each once, and never more than two run", async () => {
+    const outside = members();
+    const relay = await aQueuedRelay({ a: { in_flight: 2 } });
+    const [a] = relay.names;
+    const ids: string[] = [];
+    for (let i = 0; i < 10; i++) ids.push(await waitFor(relay, a));
+    for (const [ended, id] of ids.entries()) {
+      expect(await queueState(a)).toMatchObject({ held: Math.min(2, 10 - ended) });
+      for (const each of ids.slice(ended, ended + 2)) await workWithPlace(relay, each);
+      for (const each of ids) await work(relay, each);
+      expect(sentTo(outside)).toHaveLength(Math.min(ended + 2, 10));
+      await endJob(relay, id);
+      await until(async () => (await queueState(a)).held === Math.min(2, 9 - ended));
+    }
+    expect(await queueState(a)).toMatchObject({ held: 0, waiting: 0 });
+    for (const id of ids) expect(await readTask(relay, id)).toMatchObject({ status: "completed" });
+  });
+
+  it("the next place goes to the account that has fewest, though another has waited longer", async () => {
+    members();
+    const relay = await aQueuedRelay({ a: { in_flight: 2 } });
+    const [a] = relay.names;
+    const [x, y] = [await anAccount(), await anAccount()];
+    const first = await waitFor(relay, a, { headers: { "Relay-Account": x } });
+    for (let i = 0; i < 6; i++) await waitFor(relay, a, { headers: { "Relay-Account": x } });
+    const late = await waitFor(relay, a, { headers: { "Relay-Account": y } });
+    expect(await readTask(relay, late)).toMatchObject({ submission: { position: 1 } });
+    await work(relay, first);
+    await endJob(relay, first);
+    await workWithPlace(relay, late);
+    expect(await readTask(relay, late)).toMatchObject({ submission: { state: "accepted" } });
+  });
+
+  it("one whose time to wait passes is never sent, its task fails with queue_timeout, and its price is returned", async () => {
+    const outside = members();
+    const relay = await aQueuedRelay({ a: { in_flight: 1 } });
+    const [a] = relay.names;
+    await waitFor(relay, a);
+    const account = await anAccount(5);
+    const startBy = String(Math.floor(Date.now() / SECOND) + 30);
+    const price = { "Relay-Account": account, "Relay-Credits": "5", "Relay-Start-By": startBy };
+    const late = await waitFor(relay, a, { headers: price });
+    expect(await balanceOf(account)).toBe(0);
+    await wake(late, 31 * SECOND);
+    await until(async () => (await balanceOf(account)) === 5);
+    expect(await readTask(relay, late)).toMatchObject({ error: { code: "queue_timeout" } });
+    await until(async () => (await queueState(a)).waiting === 0);
+    pass(10 * MINUTE);
+    await work(relay, late);
+    expect(await stateOf(late)).toBeNull();
+    expect(outside.sentTo(A)).toEqual([]);
+  });
+
+  it.each(["1", "abc"])("a Relay-Start-By of %s is refused with 400", async (startBy) => {
+    members();
+    const relay = await aQueuedRelay({ a: { in_flight: 1 } });
+    const headers = { ...ASYNC, "Relay-Start-By": startBy };
+    const { response } = await submitTo(relay, relay.names[0], { headers });
+    expect(await refusal(response)).toEqual(invalid("/Relay-Start-By"));
+    await until(async () => (await queueState(relay.names[0])).held === 0);
+  });
+
+  it("a canceled one leaves the queue at once, and those behind it move up", async () => {
+    const outside = members();
+    const relay = await aQueuedRelay({ a: { in_flight: 1 } });
+    const [a] = relay.names;
+    await waitFor(relay, a);
+    const ids = [];
+    for (let i = 0; i < 4; i++) ids.push(await waitFor(relay, a));
+    const [, , third = "", fourth = ""] = ids;
+    expect(await readTask(relay, fourth)).toMatchObject({ submission: { position: 4 } });
+    expect((await cancel(third)).status).toBe(200);
+    await until(async () => (await queueState(a)).waiting === 3);
+    expect(await readTask(relay, fourth)).toMatchObject({ submission: { position: 3 } });
+    expect(outside.sentTo(A)).toEqual([]);
+  });
+
+  it("one that is canceled while it gets its place is not sent, and the place becomes free", async () => {
+    const outside = members();
+    const relay = await aQueuedRelay({ a: { in_flight: 1 } });
+    const [a] = relay.names;
+    const id = await waitFor(relay, a);
+    await Promise.all([cancel(id), work(relay, id)]);
+    const isSent = outside.sentTo(A).length > 0;
+    expect(await readTask(relay, id)).toMatchObject({ status: isSent ? "pending" : "failed" });
+    await until(async () => (await queueState(a)).held === (isSent ? 1 : 0));
+  });
+
+  it("one more than the queue permits is refused with queue_full, nothing of it stays, and its repetition is as well", async () => {
+    members();
+    const relay = await aQueuedRelay({ a: { in_flight: 1, queue: 1 } });
+    const [a] = relay.names;
+    await waitFor(relay, a);
+    const waiting = await waitFor(relay, a);
+    const { id, response } = await submitTo(relay, a, { headers: ASYNC });
+    expect(response.headers.get("Retry-After")).toBe("5");
+    expect(await refusal(response)).toEqual({ status: 429, code: "queue_full" });
+    expect((await stored(id)).record).toBeUndefined();
+    const repeated = await submitTo(relay, a, { headers: { ...ASYNC, "Relay-Task-Id": waiting } });
+    expect(repeated.response.status).toBe(202);
+    expect(repeated.response.headers.get("Idempotent-Replayed")).toBe("true");
+    await until(async () => (await queueState(a)).waiting === 1);
+  });
+
+  it("that were let start before a limit was lowered go on, and no other starts until enough have ended", async () => {
+    const outside = members();
+    const before = await aQueuedRelay({ a: { in_flight: 5 } });
+    const [a] = before.names;
+    const running = [];
+    for (let i = 0; i < 5; i++) running.push(await waitFor(before, a));
+    for (const id of running) await work(before, id);
+    const relay = await configured(before, { a: { in_flight: 1 } });
+    const next = await waitFor(relay, a);
+    for (const id of running.slice(1)) await endJob(relay, id);
+    await until(async () => (await queueState(a)).held === 1);
+    expect(await readTask(relay, next)).toMatchObject({ submission: { position: 1 } });
+    await endJob(relay, running[0] ?? "");
+    await workWithPlace(relay, next);
+    expect(outside.sentTo(A)).toHaveLength(6);
+  });
+
+  it("one whose task was never registered gives its place back", async () => {
+    members();
+    const relay = await aQueuedRelay({ a: { in_flight: 1 } });
+    const account = await anAccount();
+    const headers = { ...ASYNC, "Relay-Account": account, "Relay-Credits": "5" };
+    const { response } = await submitTo(relay, relay.names[0], { headers });
+    expect(await refusal(response)).toMatchObject({ code: "insufficient_credits" });
+    await until(async () => (await queueState(relay.names[0])).held === 0);
+  });
+
+  it("one in a pool that gets a place at once leaves the queues that it has asked before", async () => {
+    const outside = members();
+    const relay = await aQueuedRelay({ a: { in_flight: 1 }, b: { in_flight: 1 } });
+    const [a, b] = relay.names;
+    await waitFor(relay, a);
+    const id = await waitFor(relay, relay.pool);
+    expect([await queueState(a), await queueState(b)]).toMatchObject([
+      { held: 1, waiting: 0 },
+      { held: 1, waiting: 0 },
+    ]);
+    await work(relay, id);
+    expect(outside.sentTo(B)[0]?.headers["authorization"]).toBe(`Bearer ${keyOf(b)}`);
+  });
+
+  it("one in a pool waits for all members, and leaves the others when one of them has a place", async () => {
+    members();
+    const relay = await aQueuedRelay({ a: { in_flight: 1 }, b: { in_flight: 1 } });
+    const [a, b] = relay.names;
+    const first = await waitFor(relay, b);
+    await waitFor(relay, a);
+    const id = await waitFor(relay, relay.pool);
+    expect([await queueState(a), await queueState(b)]).toMatchObject([
+      { waiting: 1 },
+      { waiting: 1 },
+    ]);
+    await work(relay, first);
+    await endJob(relay, first);
+    await until(async () => (await stateOf(id))?.stay.place === b);
+    await until(async () => (await queueState(a)).waiting === 0);
+    expect(await queueState(b)).toMatchObject({ held: 1, waiting: 0 });
+  });
+
+  it("one takes a single place, of its present attempt, and confirms it again", async () => {
+    members();
+    const relay = await aQueuedRelay({ a: { in_flight: 1 }, b: { in_flight: 1 } });
+    const [a, b] = relay.names;
+    await waitFor(relay, a);
+    await waitFor(relay, b);
+    const call = await callOf(await waitFor(relay, relay.pool));
+    expect(await call.grant({ connection: b, attempt: 2 })).toBe("gone");
+    expect(await call.grant({ connection: b, attempt: 1 })).toBe("taken");
+    expect(await call.grant({ connection: b, attempt: 1 })).toBe("taken");
+    expect(await call.grant({ connection: a, attempt: 1 })).toBe("gone");
+  });
+
+  it("one that a queue has lost asks for its place again", async () => {
+    const outside = members();
+    const relay = await aQueuedRelay({ a: { in_flight: 1 } });
+    const [a] = relay.names;
+    const first = await waitFor(relay, a);
+    const id = await waitFor(relay, a);
+    const { name = "" } = (await callOf(id)).id;
+    await env.QUEUES.getByName(a).leave(name);
+    expect(await queueState(a)).toMatchObject({ waiting: 0 });
+    pass(10 * MINUTE);
+    await work(relay, id);
+    expect(await queueState(a)).toMatchObject({ waiting: 1 });
+    await work(relay, first);
+    await endJob(relay, first);
+    await workWithPlace(relay, id);
+    expect(outside.sentTo(A)).toHaveLength(2);
+  });
+});
+
+describe("a refused call that waits", () => {
+  it.each([
+    ["a number of queued tasks", "The request has exceeded the quota.", "queued"],
+    ["a used-up free trial", "Your account has exhausted its free trial quota.", "refused"],
+    ["a used-up plan", "Your quota is used up. It will reset at 2026-12-01.", "refused"],
+  ])("is sent again or not by what QuotaExceeded of Ark means: %s", async (_, message, state) => {
+    const outside = members();
+    outside.on(A, answering(fault("QuotaExceeded", message), 429));
+    const relay = await aQueuedRelay({ a: { in_flight: 2 } });
+    const [a] = relay.names;
+    const id = await waitFor(relay, a);
+    await work(relay, id);
+    expect(await readTask(relay, id)).toMatchObject({ submission: { state } });
+    expect(outside.sentTo(A)).toHaveLength(1);
+    if (state === "refused") return;
+    outside.on(A, answering({ id: "cgt-1" }));
+    const other = await waitFor(relay, a);
+    await wakeQueue(a, 16 * SECOND);
+    await workWithPlace(relay, id);
+    expect(await readTask(relay, id)).toMatchObject({
+      submission: { state: "accepted", attempts: [{ connection: a, refusal: "busy" }] },
+    });
+    await workWithPlace(relay, other);
+    expect(await queueState(a)).toMatchObject({ held: 2 });
+  });
+
+  it("with Kling's 1303 goes to the other member of its pool, and with 1102 too, of which the operator is told", async () => {
+    const KLING = "/v1/videos/text2video";
+    const body = JSON.stringify({ model_name: "kling-v2", prompt: "a fox" });
+    for (const [code, refused] of [
+      [1303, "busy"],
+      [1102, "funds"],
+    ] as const) {
+      const outside = members();
+      outside.on(A, answering({ code, message: "refused", request_id: "r" }, 429));
+      const accepted = { task_id: "k-1", task_status: "submitted", created_at: 1, updated_at: 1 };
+      outside.on(B, answering({ code: 0, message: "ok", request_id: "r", data: accepted }));
+      const kling = { provider: "kling", in_flight: 3 };
+      const variables = { OPERATOR_CALLBACK_URL: `${OPS}/events` };
+      const relay = await aQueuedRelay({ a: kling, b: kling }, variables);
+      const id = await waitFor(relay, relay.pool, { path: KLING, body });
+      await work(relay, id);
+      const [a, b] = relay.names;
+      expect(outside.sentTo(B)[0]?.headers["authorization"]).toBe(`Bearer ${keyOf(b)}`);
+      expect(await readTask(relay, id)).toMatchObject({
+        provider: b,
+        submission: { state: "accepted", attempts: [{ connection: a, refusal: refused }] },
+      });
+      const next = await waitFor(relay, relay.pool, { path: KLING, body });
+      await work(relay, next);
+      expect([outside.sentTo(A).length, outside.sentTo(B).length]).toEqual([1, 2]);
+      const isTold = refused === "funds";
+      await until(() => outside.sentTo(OPS).length === (isTold ? 1 : 0));
+      const told = outside.sentTo(OPS).map((sent) => JSON.parse(sent.body));
+      expect(told).toMatchObject(
+        isTold ? [{ type: "provider.funds", data: { connection: a } }] : [],
+      );
+    }
+  });
+
+  it.each([
+    ["status 500", () => Response.json(fault("InternalServiceError"), { status: 500 })],
+    ["no answer", () => Promise.reject(new Error("timed out"))],
+  ] as const)(
+    "an outcome that is unknown (%s) is followed by no call to another member, and holds its place until the task fails",
+    async (_, site) => {
+      const outside = members();
+      outside.on(A, site);
+      const relay = await aQueuedRelay({ a: { in_flight: 1 }, b: { in_flight: 1 } });
+      const [a] = relay.names;
+      const id = await waitFor(relay, relay.pool);
+      await work(relay, id);
+      expect(await readTask(relay, id)).toMatchObject({ submission: { state: "unknown" } });
+      expect(outside.sentTo(B)).toEqual([]);
+      expect(await queueState(a)).toMatchObject({ held: 1 });
+      expect(await stateOf(id)).toBeNull();
+      await wake(id, 61 * MINUTE);
+      expect(await readTask(relay, id)).toMatchObject({ error: { code: "submit_unknown" } });
+      await until(async () => (await queueState(a)).held === 0);
+      expect(outside.sentTo(B)).toEqual([]);
+    },
+  );
+
+  it("fails when no member of its pool has money, with the class of the last refusal", async () => {
+    const outside = members();
+    outside.on(A, OVERDUE);
+    outside.on(B, OVERDUE);
+    const relay = await aQueuedRelay();
+    const id = await waitFor(relay, relay.pool);
+    await work(relay, id);
+    expect(await readTask(relay, id)).toMatchObject({
+      status: "failed",
+      error: { code: "upstream_funds" },
+      submission: { state: "refused", attempts: [{ refusal: "funds" }, { refusal: "funds" }] },
+    });
+    expect(await stateOf(id)).toBeNull();
+    expect(sentTo(outside)).toHaveLength(2);
+  });
+});
+
+describe("calls whose callers wait", () => {
+  it("the third at a connection with two places gets 429 connection_busy, and a 429 of the upstream keeps its own body", async () => {
+    const outside = members();
+    const relay = await aQueuedRelay({ a: { in_flight: 2 } });
+    const [a] = relay.names;
+    const first = await submitTo(relay, a);
+    expect(first.response.status).toBe(200);
+    expect((await submitTo(relay, a)).response.status).toBe(200);
+    const { id, response } = await submitTo(relay, a);
+    expect(response.headers.get("Retry-After")).toBe("5");
+    expect(await refusal(response)).toEqual({ status: 429, code: "connection_busy" });
+    expect((await stored(id)).record).toBeUndefined();
+    const repeated = await submitTo(relay, a, { headers: { "Relay-Task-Id": first.id } });
+    expect(repeated.response.status).toBe(200);
+    expect(repeated.response.headers.get("Idempotent-Replayed")).toBe("true");
+    await endJob(relay, first.id);
+    await until(async () => (await queueState(a)).held === 1);
+    outside.on(A, BUSY);
+    const passed = await submitTo(relay, a);
+    expect(passed.response.status).toBe(429);
+    expect(await passed.response.json()).toEqual(fault("InflightBatchsizeExceeded"));
+    await until(async () => (await queueState(a)).held === 1);
+    expect((await stored(passed.id)).record).toBeUndefined();
+  });
+
+  it("and repeat an earlier one give back the place that was free for them", async () => {
+    const outside = members();
+    const relay = await aQueuedRelay({ a: { in_flight: 2 } });
+    const [a] = relay.names;
+    const { id } = await submitTo(relay, a);
+    const repeated = await submitTo(relay, a, { headers: { "Relay-Task-Id": id } });
+    expect(repeated.response.headers.get("Idempotent-Replayed")).toBe("true");
+    expect(sentTo(outside)).toHaveLength(1);
+    await until(async () => (await queueState(a)).held === 1);
+  });
+
+  it("go to the member that has a place, with its key and at its server", async () => {
+    const outside = members();
+    const relay = await aQueuedRelay({ a: { in_flight: 1 }, b: { in_flight: 1 } });
+    for (const [i, name] of relay.names.entries()) {
+      const { id, response } = await submitTo(relay, relay.pool);
+      expect(response.status).toBe(200);
+      const [sent] = outside.sentTo(HOSTS[i] ?? "");
+      expect(sent?.headers["authorization"]).toBe(`Bearer ${keyOf(name)}`);
+      expect(await readTask(relay, id)).toMatchObject({ provider: name });
+    }
+    const { response } = await submitTo(relay, relay.pool);
+    expect(await refusal(response)).toEqual({ status: 429, code: "connection_busy" });
+  });
+
+  it("are sent to the next member after a refusal, with the same body and the key of that member", async () => {
+    const outside = members();
+    outside.on(A, BUSY);
+    const relay = await aQueuedRelay();
+    const [a, b] = relay.names;
+    const { id, response } = await submitTo(relay, relay.pool);
+    expect(response.status).toBe(200);
+    const [[first], [second]] = [outside.sentTo(A), outside.sentTo(B)];
+    expect(first?.body).toBe(second?.body);
+    expect(second?.headers["authorization"]).toBe(`Bearer ${keyOf(b)}`);
+    expect(await readTask(relay, id)).toMatchObject({
+      provider: b,
+      submission: { state: "accepted", attempts: [{ connection: a, refusal: "busy" }] },
+    });
+    expect([await queueState(a), await queueState(b)]).toMatchObject([{ held: 0 }, { held: 1 }]);
+  });
+
+  it("get the last refusal when every member refuses, and nothing of them stays", async () => {
+    const outside = members();
+    outside.on(A, OVERDUE);
+    outside.on(B, BUSY);
+    const relay = await aQueuedRelay();
+    const { id, response } = await submitTo(relay, relay.pool);
+    expect(response.status).toBe(429);
+    expect(await response.json()).toEqual(fault("InflightBatchsizeExceeded"));
+    expect(sentTo(outside)).toHaveLength(2);
+    await until(async () => (await stored(id)).record === undefined);
+    expect(await queueState(relay.names[0])).toMatchObject({ held: 0, waiting: 0 });
+    const again = await submitTo(relay, relay.pool);
+    expect(await refusal(again.response)).toEqual({ status: 429, code: "connection_busy" });
+    expect(again.response.headers.get("Retry-After")).toBe("15");
+  });
+
+  it("are sent to no other member after an outcome that is unknown", async () => {
+    const outside = members();
+    outside.on(A, () => Response.json(fault("InternalServiceError"), { status: 500 }));
+    const relay = await aQueuedRelay();
+    const { response } = await submitTo(relay, relay.pool);
+    expect(await refusal(response)).toMatchObject({ code: "submit_unknown" });
+    expect(outside.sentTo(B)).toEqual([]);
+    expect(await queueState(relay.names[0])).toMatchObject({ held: 1 });
+  });
+
+  it("and are answered by the result are sent to the next member after a short refusal, whose answer is passed on", async () => {
+    const outside = members();
+    outside.on(A, BUSY);
+    const picture = { data: [{ url: "https://cdn.example.net/fox.png" }] };
+    outside.on(B, answering(picture));
+    const relay = await aQueuedRelay();
+    const [a, b] = relay.names;
+    const { id, response } = await submitTo(relay, relay.pool, IMAGE);
+    expect(await response.json()).toEqual(picture);
+    expect(outside.sentTo(B)[0]?.headers["authorization"]).toBe(`Bearer ${keyOf(b)}`);
+    expect(outside.sentTo(B)[0]?.body).toBe(outside.sentTo(A)[0]?.body);
+    expect(await readTask(relay, id)).toMatchObject({
+      status: "completed",
+      submission: { attempts: [{ connection: a, refusal: "busy" }] },
+    });
+    await until(async () => (await queueState(b)).held === 0);
+    expect(await queueState(a)).toMatchObject({ held: 0 });
+  });
+
+  it("and are answered by the result get the last refusal, and their price is returned", async () => {
+    const outside = members();
+    for (const host of HOSTS) outside.on(host, BUSY);
+    const relay = await aQueuedRelay();
+    const account = await anAccount(5);
+    const headers = { "Relay-Account": account, "Relay-Credits": "5" };
+    const { id, response } = await submitTo(relay, relay.pool, { ...IMAGE, headers });
+    expect(response.status).toBe(429);
+    expect(sentTo(outside)).toHaveLength(2);
+    await until(async () => (await balanceOf(account)) === 5);
+    await until(async () => (await stored(id)).record === undefined);
+  });
+
+  it("with a form that is passed on unread are sent to one member", async () => {
+    const outside = members();
+    outside.on(A, answering({ error: { message: "slow down" } }, 429));
+    const gateway = { provider: "openai-videos" };
+    const relay = await aQueuedRelay({ a: gateway, b: gateway });
+    const form = new FormData();
+    form.append("model", "sora-2");
+    const multipart = new Response(form);
+    const { response } = await submitTo(relay, relay.pool, {
+      path: "/v1/videos",
+      headers: { "Content-Type": multipart.headers.get("Content-Type") ?? "" },
+      body: multipart.body,
+    });
+    expect(response.status).toBe(429);
+    expect(await response.json()).toEqual({ error: { message: "slow down" } });
+    expect(outside.sentTo(B)).toEqual([]);
+  });
+
+  it("at a connection without a limit, which is in no pool, ask no queue", async () => {
+    members();
+    const relay = await aQueuedRelay();
+    const [a] = relay.names;
+    const { id, response } = await submitTo(relay, a);
+    expect(response.status).toBe(200);
+    expect(await queueState(a)).toMatchObject({ held: 0 });
+    expect(JSON.stringify((await stored(id)).record)).not.toContain("stay");
+  });
+});
+
+it("an account that submits to a pool sees no name, key or server of a member: in answers, headers, its task, lists and the callback", async () => {
+  const outside = members();
+  outside.on(A, OVERDUE);
+  const offers = [{ models: ["*"] }];
+  const account = await anAccount();
+  const { key } = await aKey(account);
+  const plain = await aQueuedRelay();
+  const OFFERS = JSON.stringify(offers.map((offer) => ({ ...offer, connection: plain.pool })));
+  const relay = await configured(plain, {}, { OFFERS });
+  const shown: string[] = [];
+  const note = async (response: Response) => {
+    shown.push(await response.clone().text(), JSON.stringify([...response.headers]));
+    return response;
+  };
+  const echo = { keys: relay.names.map(keyOf) };
+  outside.on(B, () => Response.json({ id: `cgt-${crypto.randomUUID()}`, ...echo }));
+  const ids = [];
+  for (const prefer of [{}, ASYNC]) {
+    const headers = {
+      "Idempotency-Key": crypto.randomUUID(),
+      "Relay-Callback-Url": CALLBACK_URL,
+      ...prefer,
+    };
+    const path = `/v1/submit/${relay.pool}${ARK_PATH}`;
+    const order = { key, headers: { "Content-Type": "application/json", ...headers }, body: BODY };
+    const response = await note(await callWith(relay.bindings, path, order));
+    const id = response.headers.get("Relay-Task-Id") ?? "";
+    if (response.status === 202) await work(relay, id);
+    await note(await callWith(relay.bindings, path, order));
+    ids.push(id);
+  }
+  for (const id of ids) {
+    const path = `/v1/tasks/${id}`;
+    await note(await callWith(relay.bindings, path, { key }));
+    await endJob(relay, id);
+    await note(await callWith(relay.bindings, path, { key }));
+    await note(await callWith(relay.bindings, `${path}/answer`, { key }));
+  }
+  shown.push(...outside.sentTo(CALLBACK_URL).map((sent) => JSON.stringify(sent)));
+  expect(shown.join()).toContain("cgt-");
+  const [a, b] = relay.names;
+  for (const hidden of [a, b, ...HOSTS.map((host) => new URL(host).host)]) {
+    expect(shown.join()).not.toContain(hidden);
+  }
+  expect(await readTask(relay, ids[1] ?? "")).toMatchObject({ provider: b });
+});
+
+it("links to the API of a member in the stored answer of a job of a pool lead to the path of the pool", async () => {
+  const outside = members();
+  const replicate = { provider: "replicate" };
+  const relay = await aQueuedRelay({ a: { ...replicate, in_flight: 1 }, b: replicate });
+  const jobId = crypto.randomUUID().replaceAll("-", "");
+  const urls = { get: `${B}/v1/predictions/${jobId}` };
+  outside.on(A, answering({ detail: "slow down" }, 429));
+  outside.on(B, answering({ id: jobId, status: "starting", urls }, 201));
+  const body = JSON.stringify({ version: "a".repeat(64), input: { prompt: "a fox" } });
+  const { id, response } = await submitTo(relay, relay.pool, { path: "/v1/predictions", body });
+  const link = `/v1/submit/${relay.pool}/v1/predictions/${jobId}`;
+  expect(await response.text()).toContain(link);
+  await endJob(relay, id);
+  const answer = await callWith(relay.bindings, `/v1/tasks/${id}/answer`);
+  expect(await answer.text()).toContain(link);
+});
