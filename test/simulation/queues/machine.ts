@@ -304,6 +304,7 @@ export class Machine {
   /** Plans the event of an object's alarm, unless it is planned. */
   #arm(place: Place): void {
     const { alarm } = place.storage;
+    if (place.kind === "QUEUES") this.note(() => `ARM ${place.name} ${alarm} ${place.armed} ${place.isAlarmRunning}`);
     if (alarm === place.armed) return;
     place.armed = alarm;
     if (alarm === null) return;
