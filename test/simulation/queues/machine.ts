@@ -190,6 +190,16 @@ export class Machine {
   putBack(ms: number): void {
     this.clock.base -= ms;
     this.putBackMs += ms;
+    this.#armAll();
+  }
+
+  /** Ends all faults; alarms that are late come soon. */
+  calm(): void {
+    this.faults = NO_FAULTS;
+    this.#armAll();
+  }
+
+  #armAll(): void {
     for (const place of this.#places.values()) {
       place.armed = null;
       this.#arm(place);
@@ -304,7 +314,6 @@ export class Machine {
   /** Plans the event of an object's alarm, unless it is planned. */
   #arm(place: Place): void {
     const { alarm } = place.storage;
-    if (place.kind === "QUEUES") this.note(() => `ARM ${place.name} ${alarm} ${place.armed} ${place.isAlarmRunning}`);
     if (alarm === place.armed) return;
     place.armed = alarm;
     if (alarm === null) return;

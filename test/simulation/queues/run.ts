@@ -2,7 +2,7 @@ import { HOUR, MINUTE, SECOND } from "../../core/builders.ts";
 import { Random } from "../random.ts";
 import type { Request } from "./caller.ts";
 import { endRules, QuietRules } from "./end-rules.ts";
-import { type Faults, type Machine, NO_FAULTS } from "./machine.ts";
+import type { Faults, Machine } from "./machine.ts";
 import { POOL, raised, reduced, resized, settingFrom, timesFrom } from "./setting.ts";
 import { type Behaviour, GOOD } from "./upstream.ts";
 import { type Violation, World } from "./world.ts";
@@ -101,7 +101,7 @@ async function live(world: World): Promise<void> {
 /** Ends all faults: what is left comes to rest by itself. */
 function calm(world: World): void {
   world.machine.note(() => "everything works again");
-  world.machine.faults = NO_FAULTS;
+  world.machine.calm();
   for (const [name, behaviour] of world.upstream.behaviours) {
     const { cap, hook, longestMs } = behaviour;
     world.upstream.behaviours.set(name, { ...GOOD, cap, hook, longestMs });

@@ -6,6 +6,8 @@ interface Context {
   readonly signal: AbortSignal;
 }
 
+export const NOT_SENT: CallEnd = { outcome: { kind: "not_sent" }, hasFiles: false };
+
 /** Takes the place of `makeCall` (objects/call): sends the call to the simulated upstream. */
 export async function makeCall(sending: SendingCall, context: Context): Promise<CallEnd> {
   const { call, start } = sending;
