@@ -33,12 +33,18 @@ export class QuietRules {
       const { name } = queue;
       for (const row of rows) {
         const record = recordOf(machine, row.taskId);
-        const mayUse = mayRun(record, row.submissionId, name) || isWaiting(record, row.submissionId);
-        this.#limit(`no place stays with a task that has ended`, `${row.submissionId} at ${name}`, !row.isWaiting && !mayUse);
+        const mayUse =
+          mayRun(record, row.submissionId, name) || isWaiting(record, row.submissionId);
+        this.#limit(
+          `no place stays with a task that has ended`,
+          `${row.submissionId} at ${name}`,
+          !row.isWaiting && !mayUse,
+        );
       }
       this.#limitIdle(name);
     }
-    if (machine.places("CALLS").some(({ storage }) => storage.get("call") !== undefined)) isAtRest = false;
+    if (machine.places("CALLS").some(({ storage }) => storage.get("call") !== undefined))
+      isAtRest = false;
     return isAtRest;
   }
 
@@ -93,28 +99,37 @@ export class QuietRules {
 
 /** Checks what must hold in the end: all tasks have ended, no place is held, and the money is right. */
 export function endRules(world: World): void {
-  const { machine, taskIds, ledger } = world;
-  for (const taskId of taskIds) {
-    if (world.isRunning(taskId)) world.report("every task ends", taskId);
-    const record = recordOf(machine, taskId);
-    if (record !== null && !isTerminal(record)) world.report("every task ends", `${taskId} (${record.status})`);
-    if (record?.submission?.stay !== undefined) {
-      world.report("a task that has ended has left its queues", taskId);
-    }
-  }
+  const { machine } = world;
+  for (const taskId of world.taskIds) checkTask(world, taskId);
   for (const queue of machine.places("QUEUES")) {
-    for (const { submissionId, isWaiting: waits } of rowsOf(queue)) {
-      const kind = waits ? "nobody waits in the end" : "no place is held in the end";
-      world.report(kind, `${submissionId} at ${queue.name}`);
+    for (const row of rowsOf(queue)) {
+      const promise = row.isWaiting ? "nobody waits in the end" : "no place is held in the end";
+      world.report(promise, `${row.submissionId} at ${queue.name}`);
     }
   }
   for (const { name, storage } of machine.places("CALLS")) {
     if (storage.get("call") !== undefined) world.report("no call is kept in the end", name);
   }
-  for (const [chargeId, { taskId }] of ledger.charges) {
+  checkMoney(world);
+}
+
+function checkTask(world: World, taskId: string): void {
+  const record = recordOf(world.machine, taskId);
+  if (record === null) return;
+  if (!isTerminal(record) || world.isRunning(taskId)) {
+    world.report("every task ends", `${taskId} (${record.status})`);
+  }
+  if (record.submission?.stay !== undefined) {
+    world.report("a task that has ended has left its queues", taskId);
+  }
+}
+
+function checkMoney(world: World): void {
+  const { charges, refunds } = world.ledger;
+  for (const [chargeId, { taskId }] of charges) {
     // A task whose submission has started nothing is erased without an end.
     const end = world.ended.get(chargeId) ?? null;
-    if ((end === "completed") === ledger.refunds.has(chargeId)) {
+    if ((end === "completed") === refunds.has(chargeId)) {
       world.report("a failed task is refunded, and no other", `${taskId} (${end})`);
     }
     world.observe(`a price is charged for a task that has ended: ${end}`);

@@ -1,3 +1,4 @@
+import * as z from "zod";
 import { isOpen, isTerminal, type TaskRecord } from "../../../src/core/record/task.ts";
 import type { CoolDown, CoolDowns } from "../../../src/objects/queue/cool-down.ts";
 import type { Machine, Place } from "./machine.ts";
@@ -14,16 +15,29 @@ export interface StoredRow {
   readonly isWaiting: boolean;
 }
 
+const Row = z.object({
+  submission_id: z.string(),
+  task_id: z.string(),
+  account: z.string().nullable(),
+  via: z.string(),
+  attempt: z.number(),
+  since: z.number(),
+  state: z.string(),
+});
+
+const rows = new WeakMap<object, StoredRow>();
+
 export function rowsOf(place: Place): readonly StoredRow[] {
-  return place.storage.rows.map((row) => ({
-    submissionId: String(row["submission_id"]),
-    taskId: String(row["task_id"]),
-    account: row["account"] === null ? null : String(row["account"]),
-    via: String(row["via"]),
-    attempt: Number(row["attempt"]),
-    since: Number(row["since"]),
-    isWaiting: row["state"] === "waiting",
-  }));
+  return place.storage.rows.map((stored) => {
+    const known = rows.get(stored) ?? rowOf(stored);
+    rows.set(stored, known);
+    return known;
+  });
+}
+
+function rowOf(stored: object): StoredRow {
+  const { submission_id: submissionId, task_id: taskId, state, ...row } = Row.parse(stored);
+  return { submissionId, taskId, isWaiting: state === "waiting", ...row };
 }
 
 export function recordOf(machine: Machine, taskId: string): TaskRecord | null {
@@ -45,7 +59,11 @@ export function coolDownsOf(place: Place, now: number): { all: boolean; ofPools:
 }
 
 /** Tells whether the job of a submission runs at a connection, or may run there. */
-export function mayRun(record: TaskRecord | null, submissionId: string, connection: string): boolean {
+export function mayRun(
+  record: TaskRecord | null,
+  submissionId: string,
+  connection: string,
+): boolean {
   if (record === null || !isOpen(record) || record.submission?.id !== submissionId) return false;
   const { kind } = record.submission.state;
   return kind !== "queued" && kind !== "unsent" && record.upstream?.connection === connection;

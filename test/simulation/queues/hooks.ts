@@ -8,10 +8,13 @@ const REPLACED: readonly (readonly [end: string, stub: string])[] = [
   ["./make-call.ts", "simulated-call.ts"],
 ];
 
-registerHooks({
-  resolve(specifier, context, next) {
-    const stub = REPLACED.find(([end]) => specifier === end)?.[1];
-    if (stub === undefined) return next(specifier, context);
-    return { url: new URL(stub, import.meta.url).href, shortCircuit: true };
-  },
-});
+/** Lets all modules that are loaded from now on get the simulated ones in place of those. */
+export function replaceModules(): void {
+  registerHooks({
+    resolve(specifier, context, next) {
+      const stub = REPLACED.find(([end]) => specifier === end)?.[1];
+      if (stub === undefined) return next(specifier, context);
+      return { url: new URL(stub, import.meta.url).href, shortCircuit: true };
+    },
+  });
+}

@@ -1,4 +1,5 @@
-import "./hooks.ts";
+import { replaceModules } from "./hooks.ts";
 
-/** Runs one life; the modules of the relay are loaded after those of the platform were replaced. */
+replaceModules();
+/** Runs one life. Its modules are loaded after those of the platform were replaced. */
 export const { runSeed } = await import("./run.ts");

@@ -95,7 +95,8 @@ export class Machine {
   /** Is called when what an object has written has become durable. */
   onFlush: (place: Place) => void = () => {};
   /** Is called before a method of an object; what it returns is called when the method has returned. */
-  onCall: (place: Place, method: string, given: readonly unknown[]) => (() => void) | null = () => null;
+  onCall: (place: Place, method: string, given: readonly unknown[]) => (() => void) | null = () =>
+    null;
   faults: Faults = NO_FAULTS;
   /** Time by which the clocks were put back, in milliseconds. */
   putBackMs = 0;

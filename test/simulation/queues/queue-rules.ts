@@ -12,8 +12,37 @@ type IsRunning = (row: StoredRow, connection: string) => boolean;
 const Named = z.object({
   submissionId: z.string(),
   attempt: z.number(),
-  mayWait: z.boolean().optional(),
+  mayWait: z.boolean().default(true),
 });
+
+/** Returns about which attempts of which submission a method of a queue is called. */
+function namedIn([first, upTo]: readonly unknown[]) {
+  const { data } = Named.safeParse(first);
+  if (data !== undefined) return { ...data, id: data.submissionId };
+  const attempt = typeof upTo === "number" ? upTo : Infinity;
+  return { id: String(first), attempt, mayWait: true };
+}
+
+const LATER = "what is about an earlier attempt changes nothing";
+
+/** Returns the promise that an order to leave, or the report of a refusal, has broken; null when it has broken none. */
+function brokenByLeave(_: StoredRow | undefined, row: StoredRow | undefined, attempt: number) {
+  const isGone = row === undefined || row.attempt > attempt;
+  return isGone ? null : "who leaves a queue or is refused has no row there";
+}
+
+/** Does the same for a question for a place. */
+function brokenByAsk(
+  known: StoredRow | undefined,
+  row: StoredRow | undefined,
+  attempt: number,
+  mayWait: boolean,
+) {
+  const isRepeated = known?.attempt === attempt && !known.isWaiting;
+  if (isRepeated && row?.isWaiting !== false) return "a repeated question changes no place";
+  const isLeft = known === undefined && row?.isWaiting === true;
+  return isLeft && !mayWait ? "who does not wait has no row" : null;
+}
 
 /** The longest cool-downs by their cause, in milliseconds. */
 const LONGEST_MS = [
@@ -43,34 +72,52 @@ export class QueueRules {
     if (isSame(before, rows)) return;
     this.#known.set(place, rows);
     this.#checkCoolDowns(place);
-    const own = config.connections.get(place.name);
-    const places = own === undefined ? Infinity : (own.inFlight ?? Infinity);
     const held = rows.filter(({ isWaiting }) => !isWaiting);
     const granted = held.filter((row) => !before.some((known) => isGrantOf(known, row)));
+    this.#checkFreed(place, before, held);
+    const own = config.connections.get(place.name);
+    if (own === undefined) return;
+    const places = own.inFlight ?? Infinity;
     if (granted.length > 0) this.#observe("a place is granted");
     if (granted.length > 0 && held.length > places) {
       this.#report("no place is granted above the limit", `${held.length} of ${places}`);
     }
+    const { all, ofPools } = coolDownsOf(place, now);
+    const mayTake = (row: StoredRow) => row.isWaiting && !(ofPools && row.via !== place.name);
+    const waiting = rows.filter(mayTake);
+    if (waiting.length > 0 && !all && held.length < places) {
+      this.#report("a free place is granted at once", `${held.length} of ${places} are held`);
+    }
+    for (const row of granted) this.#checkOrder(row, granted, held, waiting);
+    const most = (via: string) => config.connections.get(via)?.queueLimit ?? 0;
+    this.#checkLimits(before, rows, most);
+  }
+
+  /** Requires that no submission that may have a job has lost its place. */
+  #checkFreed(place: Place, before: readonly StoredRow[], held: readonly StoredRow[]): void {
     for (const row of before) {
       if (row.isWaiting || held.some((each) => each.submissionId === row.submissionId)) continue;
       this.#observe("a place becomes free");
       if (!this.#isRunning(row, place.name)) continue;
       this.#report("a job that may run keeps its place", `${row.submissionId} at ${place.name}`);
     }
-    const { all, ofPools } = coolDownsOf(place, now);
-    const isOut = (row: StoredRow) => ofPools && row.via !== place.name;
-    const waiting = rows.filter((row) => row.isWaiting && !isOut(row));
-    if (own === undefined) return;
-    if (waiting.length > 0 && !all && held.length < places) {
-      this.#report("a free place is granted at once", `${held.length} of ${places} are held`);
-    }
-    for (const row of granted) this.#checkOrder(row, granted, held, waiting);
-    const most = config.connections.get(own.name)?.queueLimit ?? 0;
-    const added = waiting.filter((row) => !before.some((known) => known.submissionId === row.submissionId));
-    const fresh = added.filter(({ attempt }) => attempt === 1);
-    for (const { via } of fresh) {
-      const alike = rows.filter((row) => row.isWaiting && row.via === via).length;
-      if (alike > most) this.#report("no more submissions wait than may", `${alike} of ${most}`);
+  }
+
+  /** Requires that no submission has begun to wait beyond the limit of the name to which it is addressed. */
+  #checkLimits(
+    before: readonly StoredRow[],
+    rows: readonly StoredRow[],
+    most: (via: string) => number,
+  ): void {
+    const waiting = rows.filter((row) => row.isWaiting);
+    for (const { via, attempt, submissionId } of waiting) {
+      const isNew = !before.some((known) => known.submissionId === submissionId);
+      // A submission whose call was refused has waited before.
+      if (!isNew || attempt > 1) continue;
+      const alike = waiting.filter((row) => row.via === via).length;
+      if (alike > most(via)) {
+        this.#report("no more submissions wait than may", `${alike} of ${most(via)}`);
+      }
     }
   }
 
@@ -78,26 +125,17 @@ export class QueueRules {
    * Takes note of the rows of a queue before one of its methods is called.
    * @returns function that checks what the method has changed.
    */
-  checkCall(place: Place, method: string, [first, upTo]: readonly unknown[]): () => void {
-    const before = rowsOf(place);
+  checkCall(place: Place, method: string, given: readonly unknown[]): () => void {
+    const { id, attempt, mayWait } = namedIn(given);
+    const rowOf = () => rowsOf(place).find(({ submissionId }) => submissionId === id);
+    const known = rowOf();
     return () => {
-      const asked = Named.safeParse(first).data;
-      const id = asked?.submissionId ?? String(first);
-      const attempt = asked?.attempt ?? (typeof upTo === "number" ? upTo : Infinity);
-      const known = before.find((row) => row.submissionId === id);
-      const row = rowsOf(place).find((each) => each.submissionId === id);
-      const about = `${id} at ${place.name}`;
-      if (known !== undefined && known.attempt > attempt && row?.attempt !== known.attempt) {
-        this.#report("what is about an earlier attempt changes nothing", about);
-      }
-      if (method !== "ask") {
-        const isGone = row === undefined || row.attempt > attempt;
-        if (!isGone) this.#report("who leaves a queue or is refused has no row there", about);
-      } else if (known?.attempt === attempt && !known.isWaiting && row?.isWaiting !== false) {
-        this.#report("a repeated question changes no place", about);
-      } else if (asked?.mayWait === false && known === undefined && row?.isWaiting === true) {
-        this.#report("who does not wait has no row", about);
-      }
+      const broken = method === "ask" ? brokenByAsk : brokenByLeave;
+      const isLater = known !== undefined && known.attempt > attempt;
+      const row = rowOf();
+      const isLost = isLater && row?.attempt !== known.attempt;
+      const promise = isLost ? LATER : broken(known, row, attempt, mayWait);
+      if (promise !== null) this.#report(promise, `${id} at ${place.name}`);
     };
   }
 

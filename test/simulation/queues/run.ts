@@ -27,10 +27,15 @@ const OWN = {
 };
 
 /** Runs one simulated relay with queues; the seed alone decides what happens. */
-export async function runSeed(seed: number, trace: ((text: string) => void) | null = null): Promise<RunResult> {
+export async function runSeed(
+  seed: number,
+  trace: ((text: string) => void) | null = null,
+): Promise<RunResult> {
   const random = new Random(seed);
   const setting = settingFrom(random);
-  const balances = new Map(ACCOUNTS.flatMap((id) => (id === null ? [] : [[id, balanceFrom(random)]])));
+  const balances = new Map(
+    ACCOUNTS.flatMap((id) => (id === null ? [] : [[id, balanceFrom(random)]])),
+  );
   const world = new World(seed, random, setting, timesFrom(random), balances, trace);
   const { log, warn, error } = console;
   const write = (text: unknown) => world.machine.note(() => `  log ${String(text)}`);
@@ -70,7 +75,9 @@ function replaceTime({ clock, random }: Machine): void {
     clearTimeout: (timer: number) => canceled.add(timer),
     scheduler: { wait },
   });
-  Object.assign(crypto, { getRandomValues: (bytes: Uint8Array) => bytes.map(() => random.below(256)) });
+  Object.assign(crypto, {
+    getRandomValues: (bytes: Uint8Array) => bytes.map(() => random.below(256)),
+  });
 }
 
 async function live(world: World): Promise<void> {
@@ -78,7 +85,10 @@ async function live(world: World): Promise<void> {
   const chaosMs = random.pick([MINUTE, 10 * MINUTE, 40 * MINUTE, 90 * MINUTE]);
   machine.faults = faultsFrom(random);
   for (const name of world.deployment.setting.places.keys()) {
-    world.upstream.behaviours.set(name, behaviourFrom(random, world.deployment.setting.places.get(name) ?? 3));
+    world.upstream.behaviours.set(
+      name,
+      behaviourFrom(random, world.deployment.setting.places.get(name) ?? 3),
+    );
   }
   planRequests(world, chaosMs);
   planMoves(world, chaosMs);
@@ -132,7 +142,10 @@ function behaviourFrom(random: Random, places: number): Behaviour {
 
 function planRequests(world: World, chaosMs: number): void {
   const { machine, random, deployment } = world;
-  const names = [...deployment.setting.places.keys(), ...(deployment.setting.pool ? [POOL, POOL] : [])];
+  const names = [
+    ...deployment.setting.places.keys(),
+    ...(deployment.setting.pool ? [POOL, POOL] : []),
+  ];
   const accounts = ACCOUNTS.slice(0, 1 + random.below(ACCOUNTS.length));
   const count = 2 + random.below(random.pick([4, 19]));
   const isBurst = random.isLucky(0.5);

@@ -85,7 +85,8 @@ export function deploymentOf(setting: Setting, times: Times): Deployment {
   if (model === undefined) throw new Error("the configuration has no connection");
   const { queueLimit } = setting;
   const all = new Map<string, Connection>();
-  for (const [name, inFlight] of setting.places) all.set(name, { ...model, name, inFlight, queueLimit });
+  for (const [name, inFlight] of setting.places)
+    all.set(name, { ...model, name, inFlight, queueLimit });
   if (setting.pool !== null) {
     const members = setting.pool.flatMap((name) => all.get(name) ?? []);
     const pool = { members, submitsFailedAgain: false };

@@ -15,7 +15,10 @@ import type { Simulated } from "./outside.ts";
 
 interface Context {
   readonly storage: {
-    readonly kv: { get(key: string): TaskRecord | undefined; put(key: string, value: TaskRecord): void };
+    readonly kv: {
+      get(key: string): TaskRecord | undefined;
+      put(key: string, value: TaskRecord): void;
+    };
     setAlarm(at: number): Promise<void>;
     deleteAll(): Promise<void>;
     deleteAlarm(): Promise<void>;
@@ -81,7 +84,11 @@ export class ObjectPlatform implements Platform {
 
   charge(charge: Charge): Promise<ChargeAnswer> {
     const { outside, party } = this.#env;
-    return withinTime<ChargeAnswer>(() => outside.charge(party, charge), { kind: "unknown" }, LEDGER_MS);
+    return withinTime<ChargeAnswer>(
+      () => outside.charge(party, charge),
+      { kind: "unknown" },
+      LEDGER_MS,
+    );
   }
 
   refund(refund: Refund): Promise<boolean> {

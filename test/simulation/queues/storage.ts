@@ -62,11 +62,13 @@ export class Storage {
 
   /** Runs a statement in the few forms that objects use. @throws for any other. */
   execute(text: string, given: readonly unknown[]): readonly Row[] {
-    const [verb] = text.trim().split(/\s/);
+    const [verb = ""] = text.trim().split(/\s/);
     const [id] = given;
     switch (verb) {
       case "CREATE":
-        this.#columns = [...text.matchAll(/^ +(\w+) (?:TEXT|INTEGER)/gm)].map(([, name = ""]) => name);
+        this.#columns = [...text.matchAll(/^ +(\w+) (?:TEXT|INTEGER)/gm)].map(
+          ([, name = ""]) => name,
+        );
         return [];
       case "INSERT":
         this.#note(this.#rows, id);

@@ -89,7 +89,13 @@ export class Upstream {
     const { id } = job;
     const isHookExpected = behaviour.hook > 0;
     const answer = { status: 200, contentType: "application/json", body: `{"id":"${id}"}` };
-    return { kind: "accepted", job: { id, endpoint: null }, isHookExpected, statusCode: 200, answer };
+    return {
+      kind: "accepted",
+      job: { id, endpoint: null },
+      isHookExpected,
+      statusCode: 200,
+      answer,
+    };
   }
 
   #refusalOf({ connection }: SentCall, { cap, refusals }: Behaviour): RefusalClass | null {

@@ -1,4 +1,5 @@
 import type { SubmitOutcome, TaskEvent } from "../../../src/core/events/event.ts";
+import type { Submission } from "../../../src/core/record/submission.ts";
 import { isTerminal } from "../../../src/core/record/task.ts";
 import { UNCALLED_MS } from "../../../src/objects/call/call-plan.ts";
 import { CallObject } from "../../../src/objects/call/call-object.ts";
@@ -17,6 +18,11 @@ import { type Deployment, deploymentOf, type Setting, type Times } from "./setti
 import { type SimulatedJob, Upstream } from "./upstream.ts";
 
 const CLASSES = { TASKS: TaskObject, CALLS: CallObject, QUEUES: QueueObject };
+
+/** Lets work go on whose failure nobody waits for. */
+function ignore(work: Promise<unknown>): void {
+  void work.catch(() => undefined);
+}
 
 /** The methods of a queue that change it. */
 const CHANGING: ReadonlySet<string> = new Set(["ask", "refuse", "leave"]);
@@ -145,7 +151,8 @@ export class World {
   /** Lets a client order to cancel or erase its task. */
   order(taskId: string, account: string | null, type: "cancel" | "erase"): void {
     const party = this.#worker(`client of ${taskId}`);
-    const cancel = account === null ? { type: "cancel", isForced: false } : { type: "cancel_submitted" };
+    const cancel =
+      account === null ? { type: "cancel", isForced: false } : { type: "cancel_submitted" };
     const event = type === "cancel" ? cancel : { type };
     const place = this.machine.place("TASKS", taskId);
     const caller = callerOf(type === "erase" ? null : account);
@@ -168,8 +175,7 @@ export class World {
     const { config, policy } = this.deployment;
     const outside = this.#outsideOf(policy);
     const value = { config, party, outside };
-    const waitUntil = (work: Promise<unknown>) => void work.catch(() => undefined);
-    const startup = { runtime: { ok: true, value }, waitUntil };
+    const startup = { runtime: { ok: true, value }, waitUntil: ignore };
     const namespace = (kind: ObjectKind) => this.machine.namespaceFor(party, kind);
     const [TASKS, CALLS, QUEUES] = [namespace("TASKS"), namespace("CALLS"), namespace("QUEUES")];
     // oxlint-disable-next-line typescript/no-explicit-any, typescript/no-unsafe-type-assertion -- the platform is simulated
@@ -218,35 +224,34 @@ export class World {
 
   /** Requires that a call may be sent now. */
   #checkSent(call: SentCall, isByObject: boolean): void {
-    const { taskId, submissionId, connection, attempt } = call;
+    const { taskId, submissionId, attempt } = call;
     const earlier = this.sent.filter((sent) => sent.submissionId === submissionId);
     if (earlier.some((sent) => sent.outcome !== "refused" || sent.attempt >= attempt)) {
       this.report("a call is sent again only after a proof that it has started nothing", taskId);
     }
-    const ofTask = this.sent.filter((sent) => sent.taskId === taskId && sent.outcome !== "refused");
-    const record = recordOf(this.machine, taskId);
-    const isOwn = record?.submission?.id === submissionId;
-    if (isByObject && !isOwn) this.report("a call is sent for its task alone", taskId);
-    if (ofTask.some((sent) => sent.submissionId !== submissionId) && isOwn) {
-      // The record of an earlier task of this id was erased.
-      this.observe("an id is used again");
+    const { submission = null, upstream = null } = recordOf(this.machine, taskId) ?? {};
+    if (submission?.id === submissionId && submission.state.kind === "sending") {
+      this.#checkAttempt(call, submission, upstream?.connection ?? null);
+    } else if (isByObject) {
+      // A Worker whose registration was answered late may send a call whose outcome counts as unknown by then.
+      this.report("a call is sent while its task waits for the answer", taskId);
     }
-    if (record === null || record.submission?.state.kind !== "sending") {
-      if (isByObject) this.report("a call is sent while its task waits for the answer", taskId);
-      return;
-    }
-    const { stay } = record.submission;
+  }
+
+  /** Requires that an attempt is sent as the task has stored it, and has a place. */
+  #checkAttempt(call: SentCall, submission: Submission, stored: string | null): void {
+    const { taskId, submissionId, connection, attempt } = call;
+    const { stay, isCall, startedAt } = submission;
     if (stay === undefined) return;
-    if (stay.attempt !== attempt || record.upstream?.connection !== connection) {
+    if (stay.attempt !== attempt || stored !== connection) {
       this.report("a call is sent as its task has stored it", `${taskId} (${attempt})`);
     }
-    if (record.submission.isCall === true && record.submission.startedAt > stay.startBy) {
+    if (isCall === true && startedAt > stay.startBy) {
       this.report("no call begins after its time to begin is over", taskId);
     }
-    if (this.#isSlowlyRegistered(submissionId)) return;
     const rows = rowsOf(this.machine.place("QUEUES", connection));
-    const row = rows.find((each) => each.submissionId === submissionId);
-    if (row === undefined || row.isWaiting || row.attempt !== attempt) {
+    const row = rows.find((each) => each.submissionId === submissionId && !each.isWaiting);
+    if (row?.attempt !== attempt && !this.#isSlowlyRegistered(submissionId)) {
       this.report("a call that is sent has a place", `${taskId} at ${connection}`);
     }
   }
@@ -274,11 +279,18 @@ export class World {
     const counted = this.upstream.running(connection).filter((job) => {
       const record = recordOf(this.machine, job.call.taskId);
       const isCounted = mayRun(record, job.call.submissionId, connection);
-      return isCounted && record?.submission?.stay !== undefined && !this.#isSlowlyRegistered(job.call.submissionId);
+      return (
+        isCounted &&
+        record?.submission?.stay !== undefined &&
+        !this.#isSlowlyRegistered(job.call.submissionId)
+      );
     });
     if (counted.length > most) {
       const names = counted.map((job) => job.call.submissionId).join(" ");
-      this.report("no more jobs are in flight than the connection permits", `${names} (${submissionId})`);
+      this.report(
+        "no more jobs are in flight than the connection permits",
+        `${names} (${submissionId})`,
+      );
     }
     if (counted.length === most) this.observe("all places of a connection are used");
   }
@@ -313,4 +325,3 @@ export class World {
     return record.credits?.state.kind === "refunding" || record.submission?.stay !== undefined;
   }
 }
-
