@@ -262,7 +262,10 @@ export class Machine {
       );
     if (this.#isLucky(loss)) lose();
     else this.clock.after(this.#latency(), arrive);
-    if (isRepeatable && this.#isLucky(repeat)) this.clock.after(this.#latency(), arrive);
+    if (isRepeatable && this.#isLucky(repeat)) {
+      const scaleMs = this.random.pick([100, 1_000, 15_000, 60_000]);
+      this.clock.after(this.random.below(scaleMs), arrive);
+    }
     return promise;
   }
 

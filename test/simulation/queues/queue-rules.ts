@@ -16,7 +16,7 @@ const Named = z.object({
 });
 
 /** Returns about which attempts of which submission a method of a queue is called. */
-function namedIn([first, upTo]: readonly unknown[]) {
+export function namedIn([first, upTo]: readonly unknown[]) {
   const { data } = Named.safeParse(first);
   if (data !== undefined) return { ...data, id: data.submissionId };
   const attempt = typeof upTo === "number" ? upTo : Infinity;

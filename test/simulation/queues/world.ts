@@ -13,7 +13,7 @@ import { mayRun, recordOf, rowsOf, type StoredRow } from "./facts.ts";
 import { Ledger } from "./ledger.ts";
 import { type Instance, Machine, type ObjectKind, type Party, type Place } from "./machine.ts";
 import type { Outside, SentCall } from "./outside.ts";
-import { QueueRules } from "./queue-rules.ts";
+import { namedIn, QueueRules } from "./queue-rules.ts";
 import { type Deployment, deploymentOf, type Setting, type Times } from "./setting.ts";
 import { type SimulatedJob, Upstream } from "./upstream.ts";
 
@@ -81,10 +81,11 @@ export class World {
     const observe = (what: string) => this.observe(what);
     this.#rules = new QueueRules(report, observe, (row, name) => this.#mayRun(row, name));
     this.machine.onFlush = (place) => this.#onFlush(place);
-    this.machine.onCall = (place, method, given) =>
-      place.kind === "QUEUES" && CHANGING.has(method)
-        ? this.#rules.checkCall(place, method, given)
-        : null;
+    this.machine.onCall = (place, method, given) => {
+      if (place.kind !== "QUEUES" || !CHANGING.has(method)) return null;
+      if (method === "ask") this.#checkAsk(given);
+      return this.#rules.checkCall(place, method, given);
+    };
     const onStart = (job: SimulatedJob) => this.#onStart(job);
     this.upstream = new Upstream(this.machine, onStart, (job) => this.#sendHook(job));
     this.#notePlaces();
@@ -220,6 +221,18 @@ export class World {
     this.observe(`a call is ${outcome.kind}${"refusal" in outcome ? `: ${outcome.refusal}` : ""}`);
     if (call.attempt > 1) this.observe("a further attempt is sent");
     return outcome;
+  }
+
+  /** Requires that a call which waits for another attempt has given back the place of the refused one. */
+  #checkAsk(given: readonly unknown[]): void {
+    const { id, attempt, mayWait } = namedIn(given);
+    const refused = this.sent.findLast((sent) => sent.submissionId === id);
+    // Of a Worker, which tells the queue once, the place is found later.
+    if (!mayWait || refused === undefined || refused.attempt >= attempt) return;
+    const rows = rowsOf(this.machine.place("QUEUES", refused.connection));
+    const row = rows.find(({ submissionId }) => submissionId === id);
+    if (row === undefined || row.attempt > refused.attempt) return;
+    this.report("a refused attempt has no place when the next waits", `${id} (${attempt})`);
   }
 
   /** Requires that a call may be sent now. */
