@@ -36,7 +36,15 @@ export async function runSeed(
   const balances = new Map(
     ACCOUNTS.flatMap((id) => (id === null ? [] : [[id, balanceFrom(random)]])),
   );
-  const world = new World(seed, random, setting, timesFrom(random), balances, trace);
+  const world = new World(
+    seed,
+    random,
+    faultsFrom(random),
+    setting,
+    timesFrom(random),
+    balances,
+    trace,
+  );
   const { log, warn, error } = console;
   const write = (text: unknown) => world.machine.note(() => `  log ${String(text)}`);
   Object.assign(console, { log: write, warn: write, error: write });
@@ -83,7 +91,6 @@ function replaceTime({ clock, random }: Machine): void {
 async function live(world: World): Promise<void> {
   const { machine, random } = world;
   const chaosMs = random.pick([MINUTE, 10 * MINUTE, 40 * MINUTE, 90 * MINUTE]);
-  machine.faults = faultsFrom(random);
   for (const name of world.deployment.setting.places.keys()) {
     world.upstream.behaviours.set(
       name,
@@ -120,7 +127,7 @@ function calm(world: World): void {
 }
 
 function faultsFrom(random: Random): Faults {
-  const scale = random.pick([0, 0.01, 0.03, 0.1, 0.2]);
+  const scale = random.pick([0, 0.02, 0.1, 0.2, 0.3]);
   const rate = () => scale * random.next() * random.pick([0, 1, 1]);
   return { loss: rate(), delay: rate(), repeat: rate(), death: rate() / 2, lateAlarm: rate() };
 }

@@ -11,7 +11,14 @@ import type { Random } from "../random.ts";
 import { callerOf, type Request, submit, type Worker } from "./caller.ts";
 import { mayRun, recordOf, rowsOf, type StoredRow } from "./facts.ts";
 import { Ledger } from "./ledger.ts";
-import { type Instance, Machine, type ObjectKind, type Party, type Place } from "./machine.ts";
+import {
+  type Faults,
+  type Instance,
+  Machine,
+  type ObjectKind,
+  type Party,
+  type Place,
+} from "./machine.ts";
 import type { Outside, SentCall } from "./outside.ts";
 import { namedIn, QueueRules } from "./queue-rules.ts";
 import { type Deployment, deploymentOf, type Setting, type Times } from "./setting.ts";
@@ -40,6 +47,8 @@ interface Sent extends SentCall {
 /** A relay with limited connections, its clients, and the upstreams. */
 export class World {
   readonly seed: number;
+  /** The faults until all works again. */
+  readonly faults: Faults;
   readonly machine: Machine;
   readonly upstream: Upstream;
   readonly ledger: Ledger;
@@ -66,12 +75,14 @@ export class World {
   constructor(
     seed: number,
     random: Random,
+    faults: Faults,
     setting: Setting,
     times: Times,
     balances: ReadonlyMap<string, number>,
     trace: ((text: string) => void) | null,
   ) {
     this.seed = seed;
+    this.faults = faults;
     this.random = random;
     this.#times = times;
     this.deployment = deploymentOf(setting, times);
@@ -79,6 +90,7 @@ export class World {
     const report = (promise: string, detail: string) => this.report(promise, detail);
     this.machine = new Machine(NOW, random, (to, ctx) => this.#make(to, ctx), report, trace);
     const observe = (what: string) => this.observe(what);
+    this.machine.faults = faults;
     this.#rules = new QueueRules(report, observe, (row, name) => this.#mayRun(row, name));
     this.machine.onFlush = (place) => this.#onFlush(place);
     this.machine.onCall = (place, method, given) => {
@@ -223,12 +235,19 @@ export class World {
     return outcome;
   }
 
+  /** Tells whether calls may arrive late or twice. */
+  get #isOutOfOrder(): boolean {
+    const { delay, repeat } = this.faults;
+    return delay > 0 || repeat > 0;
+  }
+
   /** Requires that a call which waits for another attempt has given back the place of the refused one. */
   #checkAsk(given: readonly unknown[]): void {
     const { id, attempt, mayWait } = namedIn(given);
     const refused = this.sent.findLast((sent) => sent.submissionId === id);
-    // Of a Worker, which tells the queue once, the place is found later.
-    if (!mayWait || refused === undefined || refused.attempt >= attempt) return;
+    // Of a Worker, which tells the queue once, the place is found later. A late question may have brought it back.
+    if (!mayWait || this.#isOutOfOrder || refused === undefined) return;
+    if (refused.attempt >= attempt) return;
     const rows = rowsOf(this.machine.place("QUEUES", refused.connection));
     const row = rows.find(({ submissionId }) => submissionId === id);
     if (row === undefined || row.attempt > refused.attempt) return;
