@@ -10,6 +10,7 @@ const { values } = parseArgs({
   options: {
     seed: { type: "string", default: String(Math.floor(Math.random() * 1e9)) },
     lives: { type: "string", default: "100000" },
+    queues: { type: "boolean", default: false },
     keep: { type: "boolean", default: false },
     threads: { type: "string", default: String(availableParallelism()) },
   },
@@ -19,8 +20,9 @@ const startedAt = performance.now();
 console.log(`seed ${seed}`);
 const secondsSoFar = () => (performance.now() - startedAt) / 1000;
 let shownAt = 0;
+const kind = values.queues ? "queues" : "task";
 const { lives, observed, broken } = await simulate(
-  { seed, lives: Number(values.lives), threads: Number(values.threads) },
+  { kind, seed, lives: Number(values.lives), threads: Number(values.threads) },
   (held) => {
     const now = secondsSoFar();
     if (now < shownAt + PROGRESS_S) return;
@@ -34,8 +36,13 @@ for (const [what, count] of Object.entries(observed).toSorted(([, a], [, b]) => 
 }
 console.log(`${lives} lives in ${seconds.toFixed(1)} s`);
 if (broken !== null) {
-  console.error(`\nBROKEN: npm run sim -- --seed ${broken.seed} --lives 1\n${broken.report}`);
-  if (values.keep) keepLife(broken.life);
-  console.error("\nWith --keep this life is added to test/simulation/kept-lives.json.");
+  const queues = values.queues ? "--queues " : "";
+  console.error(
+    `\nBROKEN: npm run sim -- ${queues}--seed ${broken.seed} --lives 1\n${broken.report}`,
+  );
+  if (broken.life !== null) {
+    if (values.keep) keepLife(broken.life);
+    console.error("\nWith --keep this life is added to test/simulation/kept-lives.json.");
+  }
   process.exitCode = 1;
 }

@@ -1,7 +1,9 @@
 import { Worker } from "node:worker_threads";
 import * as z from "zod";
+import type { LifeKind } from "./lives.ts";
 
 export interface Simulation {
+  readonly kind: LifeKind;
   /** Seed of the first simulated task; the task number i has the seed `seed + i`. */
   readonly seed: number;
   readonly lives: number;
@@ -12,10 +14,10 @@ export interface Simulation {
 type Share = Omit<Simulation, "threads">;
 
 /**
- * Seed and violation of a simulated task for which a promise was broken; `life` is its shortest form as JSON
- * text (kept-lives.ts).
+ * Seed and violation of a life in which a promise was broken; `life` is the shortest form of that of a task as JSON text
+ * (kept-lives.ts). Null for other lives.
  */
-const Broken = z.object({ seed: z.number(), report: z.string(), life: z.string() });
+const Broken = z.object({ seed: z.number(), report: z.string(), life: z.string().nullable() });
 /** Result of a part of the simulated tasks; `observed` counts the tasks in which each event occurred. */
 const Part = z.object({
   lives: z.number(),
@@ -35,7 +37,7 @@ const NOTHING: Part = { lives: 0, observed: {}, broken: null };
  * @param onProgress is called again and again with the number of tasks for which all promises have held so far.
  */
 export async function simulate(
-  { seed, lives, threads }: Simulation,
+  { kind, seed, lives, threads }: Simulation,
   onProgress: (held: number) => void = () => {},
 ): Promise<Part> {
   let held = 0;
@@ -43,7 +45,7 @@ export async function simulate(
   const share = Math.ceil(lives / threads);
   const workers = Array.from({ length: threads }, (_, i) => {
     const from = Math.min(i * share, lives);
-    return working({ seed: seed + from, lives: Math.min(share, lives - from) }, hold);
+    return working({ kind, seed: seed + from, lives: Math.min(share, lives - from) }, hold);
   });
   const { promise: broken, resolve } = Promise.withResolvers<readonly Part[]>();
   for (const { part } of workers) {

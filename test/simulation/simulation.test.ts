@@ -100,17 +100,62 @@ const EXPECTED_EVENTS = [
   "an id is used again",
 ];
 const OFTEN = LIVES / 500;
+
+/** Number of simulated relays with queues, each of which takes about ten times as long as a task. */
+const QUEUE_LIVES = Math.ceil(LIVES / 10);
+/** The same for relays with queues. */
+const EXPECTED_IN_QUEUES = [
+  "an instance dies",
+  "a place is granted",
+  "a place becomes free",
+  "all places of a connection are used",
+  "the places of a connection are changed",
+  "a connection is removed",
+  "the clock is put back",
+  "a call is accepted",
+  "a call is unknown",
+  "a call is refused: busy",
+  "a call is refused: rate",
+  "a call is refused: funds",
+  "a call is refused: key",
+  "a call is refused: final",
+  "a further attempt is sent",
+  "a cool-down: busy",
+  "a cool-down: rate",
+  "a cool-down: out",
+  "a client is answered: accepted",
+  "a client is answered: replayed",
+  "a client is answered: connection_busy",
+  "a client is answered: queue_full",
+  "a client is answered: insufficient_credits",
+  "a client orders to cancel",
+  "a client orders to erase",
+  "a price is charged for a task that has ended: completed",
+  "a price is charged for a task that has ended: failed",
+  "a price is charged for a task that has ended: null",
+];
 /** Number of simulated tasks of which every record is compared with the kept ones. */
 const COMPARED = Math.ceil(LIVES / 50);
 
 it(`the promises of docs/promises.md hold in ${LIVES} random simulations of a task with failures, crashes, and repeated and late events`, async () => {
   console.log(`seed ${SEED}`);
   const threads = availableParallelism();
-  const { lives, observed, broken } = await simulate({ seed: SEED, lives: LIVES, threads });
+  const task = { kind: "task", seed: SEED, lives: LIVES, threads } as const;
+  const { lives, observed, broken } = await simulate(task);
   expect(broken?.report ?? "").toBe("");
   expect(lives).toBe(LIVES);
   for (const what of EXPECTED_EVENTS)
     expect(observed[what] ?? 0, what).toBeGreaterThanOrEqual(OFTEN);
+});
+
+it(`no place of a connection is lost or given twice, and no call sent twice, in ${QUEUE_LIVES} random simulations of a relay with queues, with failures, crashes, and lost, late and repeated calls`, async () => {
+  const threads = availableParallelism();
+  const queues = { kind: "queues", seed: SEED, lives: QUEUE_LIVES, threads } as const;
+  const { lives, observed, broken } = await simulate(queues);
+  expect(broken?.report ?? "").toBe("");
+  expect(lives).toBe(QUEUE_LIVES);
+  for (const what of EXPECTED_IN_QUEUES)
+    expect(observed[what] ?? 0, what).toBeGreaterThanOrEqual(QUEUE_LIVES / 500);
 });
 
 it.each(readKeptLives().map((life, index) => ({ ...life, number: index + 1 })))(

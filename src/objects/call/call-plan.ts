@@ -208,7 +208,7 @@ export function applyPlaceReply(
   if (stay.place !== null) return { next: null, place: stay.place, isSettled: false };
   if (reply.kind === "granted") {
     const { connection } = reply;
-    return { next: withPlace(state, stay, connection, now), place: connection, isSettled: true };
+    return { next: withPlace(state, stay, connection, now), place: connection, isSettled: false };
   }
   const waiting = { place: null, isSettled: true };
   if (reply.kind !== "waiting" || !reply.isEverywhere) {

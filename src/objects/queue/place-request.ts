@@ -34,8 +34,9 @@ const TIMEOUT_MS = 5 * SECOND_MS;
 const USUAL_RETRY_MS = 5 * SECOND_MS;
 
 /**
- * Asks the queues of these connections for a place, one after the other, and stops at the first that has one: the
- * submission then leaves those asked before, so that it holds a single place.
+ * Asks the queues of these connections for a place, one after the other, and stops at the first that has one. A
+ * submission that may wait is then still in the queues that were asked before, of which one may have granted it a place
+ * meanwhile: only its caller knows which place it has, and leaves the others.
  */
 export async function askForPlace(
   env: PlaceBindings,
@@ -46,10 +47,7 @@ export async function askForPlace(
   for (const connection of connections) {
     const ask = async () => await queueOf(env, connection).ask(question);
     const answer = await answered<PlaceAnswer>(connection, ask);
-    if (answer?.kind === "granted") {
-      if (question.mayWait) await leaveOthers(env, connections, connection, question);
-      return { kind: "granted", connection };
-    }
+    if (answer?.kind === "granted") return { kind: "granted", connection };
     answers.push(answer);
   }
   const known = answers.filter((answer) => answer !== null);

@@ -1,13 +1,15 @@
 import { parseArgs } from "node:util";
-import { runSeed } from "../run.ts";
+import { runnerOfQueues } from "../lives.ts";
 import type { Hunted } from "./mutated-copy.ts";
 
 // Every death of an instance throws an error, millions of times, so errors have no stack.
 Error.stackTraceLimit = 0;
 
 const { values } = parseArgs({
-  options: { seeds: { type: "string" }, lives: { type: "string" } },
+  options: { kind: { type: "string" }, seeds: { type: "string" }, lives: { type: "string" } },
 });
+const runSeed =
+  values.kind === "queues" ? await runnerOfQueues() : (await import("../run.ts")).runSeed;
 
 /** Simulates lives from this seed on until one breaks a promise. */
 async function hunted(seed: number, lives: number): Promise<Hunted> {

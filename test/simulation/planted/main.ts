@@ -1,21 +1,25 @@
 import { parseArgs } from "node:util";
-import { BUGS } from "./bugs.ts";
-import { FIXED } from "./fixed-seeds.ts";
+import { BUGS, QUEUE_BUGS } from "./bugs.ts";
+import { FIXED, FIXED_QUEUES } from "./fixed-seeds.ts";
 import { findBugs, type Hunted, isFound, requireControl } from "./mutated-copy.ts";
 
 const { values } = parseArgs({
   options: {
-    seed: { type: "string", multiple: true, default: FIXED.seeds.map(String) },
+    queues: { type: "boolean", default: false },
+    seed: { type: "string", multiple: true },
     random: { type: "string", default: "0" },
-    lives: { type: "string", default: String(FIXED.lives) },
+    lives: { type: "string" },
     only: { type: "string", default: "" },
   },
 });
 const drawn = Array.from({ length: Number(values.random) }, () => Math.floor(Math.random() * 1e9));
-const seeds = drawn.length > 0 ? drawn : values.seed.map(Number);
-const hunt = { seeds, lives: Number(values.lives) };
-const bugs = BUGS.filter(({ what }) => what.includes(values.only));
-const command = `npm run sim:planted -- ${seeds.map((seed) => `--seed ${seed}`).join(" ")}`;
+const fixed = values.queues ? FIXED_QUEUES : FIXED;
+const seeds = drawn.length > 0 ? drawn : (values.seed?.map(Number) ?? fixed.seeds);
+const hunt = { ...fixed, seeds, lives: Number(values.lives ?? fixed.lives) };
+const all = values.queues ? QUEUE_BUGS : BUGS;
+const bugs = all.filter(({ what }) => what.includes(values.only));
+const kind = values.queues ? "--queues " : "";
+const command = `npm run sim:planted -- ${kind}${seeds.map((seed) => `--seed ${seed}`).join(" ")}`;
 console.log(command);
 try {
   await requireControl(hunt);

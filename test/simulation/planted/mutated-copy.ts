@@ -6,6 +6,7 @@ import { promisify } from "node:util";
 import pMap from "p-map";
 import * as z from "zod";
 import { type Bug, plant, ROOT } from "../../planted/bug-list.ts";
+import type { LifeKind } from "../lives.ts";
 
 /** The first life from a seed on that breaks a promise. */
 const Hunted = z.object({
@@ -19,6 +20,8 @@ export type Hunted = z.infer<typeof Hunted>;
 
 /** Lives to simulate: from each of the seeds on, up to a number of lives. */
 export interface Hunt {
+  /** What lives: tasks, or relays with queues (test/simulation/queues). */
+  readonly kind: LifeKind;
   readonly seeds: readonly number[];
   readonly lives: number;
 }
@@ -43,11 +46,11 @@ class MutatedCopy implements AsyncDisposable {
     return new MutatedCopy(home);
   }
 
-  async hunt(bug: Bug, { seeds, lives }: Hunt): Promise<readonly Hunted[]> {
+  async hunt(bug: Bug, { kind, seeds, lives }: Hunt): Promise<readonly Hunted[]> {
     const remove = await plant(bug, this.#home);
     try {
       const script = join(this.#home, "test/simulation/planted/hunt.ts");
-      const args = [script, `--seeds=${seeds.join(",")}`, `--lives=${lives}`];
+      const args = [script, `--kind=${kind}`, `--seeds=${seeds.join(",")}`, `--lives=${lives}`];
       // Most of the time of a hunt would go into stripping types; only the changed file is new to the cache.
       const env = { ...process.env, NODE_COMPILE_CACHE: join(this.#home, "compiled") };
       const { stdout } = await promisify(execFile)(process.execPath, args, { env });

@@ -1,0 +1,103 @@
+import { LIMITS, MINUTE, SECOND, aPolicy, HOUR } from "../../core/builders.ts";
+import { configuredWith, connections } from "../../core/configuration.ts";
+import type { Config } from "../../../src/config/config.ts";
+import type { Policy } from "../../../src/core/policy.ts";
+import type { Connection } from "../../../src/providers/provider.ts";
+import type { Random } from "../random.ts";
+
+/** Name of the pool. */
+export const POOL = "pool";
+
+/** The connections of a deployment. */
+export interface Setting {
+  /** Places by connection; null when the jobs of a connection are not limited. */
+  readonly places: ReadonlyMap<string, number | null>;
+  /** Members of the pool; null when there is none. */
+  readonly pool: readonly string[] | null;
+  /** Largest number of submissions that wait, of each name. */
+  readonly queueLimit: number;
+}
+
+/** What follows from a setting. */
+export interface Deployment {
+  readonly setting: Setting;
+  readonly config: Config;
+  readonly policy: Policy;
+}
+
+const PLACES = [1, 1, 2, 2, 3, 5] as const;
+
+export function settingFrom(random: Random): Setting {
+  const names = ["a", "b", "c"].slice(0, 1 + random.below(3));
+  const places = new Map<string, number | null>(names.map((name) => [name, random.pick(PLACES)]));
+  const members = names.filter(() => random.isLucky(0.7));
+  const pool = random.isLucky(0.6) && members.length > 0 ? members : null;
+  if (pool !== null && random.isLucky(0.1)) places.set(pool[0] ?? "a", null);
+  return { places, pool, queueLimit: random.pick([1_000, 1_000, 1_000, 4, 1, 0]) };
+}
+
+/** Returns a setting with another number of places of one connection. */
+export function resized(setting: Setting, random: Random): Setting {
+  const name = random.pick([...setting.places.keys()]);
+  return { ...setting, places: new Map(setting.places).set(name, random.pick(PLACES)) };
+}
+
+/** Returns a setting with more places of each connection. */
+export function raised(setting: Setting): Setting {
+  const places = [...setting.places].map(([name, n]) => [name, n === null ? null : n + 2] as const);
+  return { ...setting, places: new Map(places) };
+}
+
+/** Returns a setting without one connection, and without the pool if it is a member. */
+export function reduced(setting: Setting, random: Random): Setting {
+  const name = random.pick([...setting.places.keys()]);
+  const places = new Map([...setting.places].filter(([each]) => each !== name));
+  const isMember = setting.pool?.includes(name) === true;
+  return { ...setting, places, pool: isMember ? null : setting.pool };
+}
+
+const base = baseConfig();
+
+function baseConfig(): Config {
+  const result = configuredWith(connections({ a: { provider: "ark", key: "k".repeat(16) } }));
+  if (!result.ok) throw new Error(JSON.stringify(result.error));
+  return result.value;
+}
+
+export interface Times {
+  readonly queueMs: number;
+  readonly submitUnknownMs: number;
+  readonly taskDeadlineMs: number;
+  readonly isCancelable: boolean;
+}
+
+export function timesFrom(random: Random): Times {
+  return {
+    queueMs: random.pick([HOUR, HOUR, 10 * MINUTE, 3 * HOUR]),
+    submitUnknownMs: random.pick([HOUR, 5 * MINUTE]),
+    taskDeadlineMs: random.pick([4 * HOUR, 4 * HOUR, 30 * MINUTE]),
+    isCancelable: random.isLucky(0.5),
+  };
+}
+
+export function deploymentOf(setting: Setting, times: Times): Deployment {
+  const model = base.connections.get("a");
+  if (model === undefined) throw new Error("the configuration has no connection");
+  const { queueLimit } = setting;
+  const all = new Map<string, Connection>();
+  for (const [name, inFlight] of setting.places)
+    all.set(name, { ...model, name, inFlight, queueLimit });
+  if (setting.pool !== null) {
+    const members = setting.pool.flatMap((name) => all.get(name) ?? []);
+    const pool = { members, submitsFailedAgain: false };
+    all.set(POOL, { ...model, name: POOL, inFlight: null, queueLimit, pool });
+  }
+  const asyncTimeoutMs = 600 * SECOND;
+  const limits = { ...LIMITS, gapMs: 20 * SECOND };
+  const polls = new Map([...all.keys()].map((name) => [name, limits]));
+  const isCancelable = () => times.isCancelable;
+  const { queueMs, submitUnknownMs, taskDeadlineMs } = times;
+  const changes = { polls, asyncTimeoutMs, isCancelable, queueMs, submitUnknownMs, taskDeadlineMs };
+  const policy = aPolicy(changes);
+  return { setting, config: { ...base, connections: all, asyncTimeoutMs, queueMs }, policy };
+}

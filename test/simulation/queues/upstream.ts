@@ -1,0 +1,147 @@
+import type { Cancel } from "../../../src/core/duties/cancel-job.ts";
+import type { Poll } from "../../../src/core/duties/poll.ts";
+import type { CancelAnswer, PollAnswer, SubmitOutcome } from "../../../src/core/events/event.ts";
+import type { RefusalClass } from "../../../src/core/record/refusal.ts";
+import type { UpstreamEnd } from "../../../src/core/record/upstream.ts";
+import { MINUTE, SECOND } from "../../core/builders.ts";
+import type { Machine } from "./machine.ts";
+import type { SentCall } from "./outside.ts";
+
+/** How an upstream behaves towards one key. */
+export interface Behaviour {
+  /** Number of jobs that it runs at once; it refuses further ones as `busy`. */
+  readonly cap: number;
+  /** Probabilities of other refusals. */
+  readonly refusals: Readonly<Record<RefusalClass, number>>;
+  /** Probability of an answer that tells nothing: an error of a server, or none at all. */
+  readonly unclear: number;
+  /** Probability of an answer that comes late. */
+  readonly late: number;
+  /** Probability that the end of a job is reported by a hook. */
+  readonly hook: number;
+  /** Probability that a job fails. */
+  readonly failure: number;
+  readonly longestMs: number;
+}
+
+export const GOOD: Behaviour = {
+  cap: Infinity,
+  refusals: { busy: 0, rate: 0, funds: 0, key: 0, final: 0 },
+  unclear: 0,
+  late: 0,
+  hook: 1,
+  failure: 0,
+  longestMs: 5 * MINUTE,
+};
+
+export interface SimulatedJob {
+  readonly id: string;
+  readonly call: SentCall;
+  end: UpstreamEnd | null;
+}
+
+const STATUS = { busy: 429, rate: 429, funds: 402, key: 401, final: 400 } as const;
+
+/** The upstream: an account for each connection, with its own key. */
+export class Upstream {
+  readonly jobs: SimulatedJob[] = [];
+  /** Behaviours by connection. */
+  behaviours = new Map<string, Behaviour>();
+  readonly #machine: Machine;
+  /** Is called when a job starts, and when it has ended by a hook. */
+  readonly #onStart: (job: SimulatedJob) => void;
+  readonly #onHook: (job: SimulatedJob) => void;
+
+  constructor(
+    machine: Machine,
+    onStart: (job: SimulatedJob) => void,
+    onHook: (job: SimulatedJob) => void,
+  ) {
+    this.#machine = machine;
+    this.#onStart = onStart;
+    this.#onHook = onHook;
+  }
+
+  /** Returns the jobs that run with the key of a connection. */
+  running(connection: string): readonly SimulatedJob[] {
+    return this.jobs.filter(({ call, end }) => call.connection === connection && end === null);
+  }
+
+  /** Answers a call that starts a job. */
+  async submit(call: SentCall): Promise<SubmitOutcome> {
+    const { random, clock } = this.#machine;
+    const behaviour = this.behaviours.get(call.connection) ?? GOOD;
+    if (random.isLucky(behaviour.late)) {
+      await new Promise<void>((resolve) => clock.after(random.below(12 * MINUTE), resolve));
+    }
+    const refusal = this.#refusalOf(call, behaviour);
+    if (refusal !== null) {
+      const stated = random.pick([{}, {}, { retryAfterMs: 3 * SECOND }, { retryAfterMs: MINUTE }]);
+      return { kind: "refused", statusCode: STATUS[refusal], refusal, ...stated };
+    }
+    const isUnclear = random.isLucky(behaviour.unclear);
+    const job = isUnclear && random.isLucky(0.5) ? null : this.#start(call, behaviour);
+    if (isUnclear || job === null) {
+      const isSilent = random.isLucky(0.5);
+      if (isSilent) return await new Promise<never>(() => {});
+      return { kind: "unknown", statusCode: 500 };
+    }
+    const { id } = job;
+    const isHookExpected = behaviour.hook > 0;
+    const answer = { status: 200, contentType: "application/json", body: `{"id":"${id}"}` };
+    return {
+      kind: "accepted",
+      job: { id, endpoint: null },
+      isHookExpected,
+      statusCode: 200,
+      answer,
+    };
+  }
+
+  #refusalOf({ connection }: SentCall, { cap, refusals }: Behaviour): RefusalClass | null {
+    if (this.running(connection).length >= cap) return "busy";
+    const { random } = this.#machine;
+    const classes = ["busy", "rate", "funds", "key", "final"] as const;
+    return classes.find((each) => random.isLucky(refusals[each])) ?? null;
+  }
+
+  #start(call: SentCall, { longestMs, failure, hook }: Behaviour): SimulatedJob {
+    const { random, clock } = this.#machine;
+    const job: SimulatedJob = { id: `job-${this.jobs.length + 1}`, call, end: null };
+    this.jobs.push(job);
+    const isFailed = random.isLucky(failure);
+    clock.after(SECOND + random.below(longestMs), () => {
+      if (job.end !== null) return;
+      job.end = isFailed ? FAILED : COMPLETED;
+      if (random.isLucky(hook)) this.#onHook(job);
+    });
+    this.#onStart(job);
+    return job;
+  }
+
+  poll({ job: { id } }: Poll): PollAnswer {
+    const job = this.jobs.find((each) => each.id === id);
+    if (job === undefined) return { kind: "unclear", statusCode: 404, word: null };
+    return { kind: "news", news: job.end ?? { status: "processing" } };
+  }
+
+  cancel({ job: { id } }: Cancel): CancelAnswer {
+    const job = this.jobs.find((each) => each.id === id);
+    if (job === undefined) return { kind: "refused", statusCode: 404 };
+    if (job.end !== null) return { kind: "ended", statusCode: 409 };
+    job.end = FAILED;
+    return { kind: "canceled", statusCode: 200 };
+  }
+}
+
+const COMPLETED: UpstreamEnd = {
+  status: "completed",
+  completedAt: null,
+  urls: ["https://cdn.example.com/video.mp4"],
+  metadata: {},
+};
+const FAILED: UpstreamEnd = {
+  status: "failed",
+  error: { code: "upstream_error", message: "The job has failed." },
+  failure: { category: "provider", retryable: true },
+};
