@@ -50,7 +50,6 @@ export const Settings = z.strictObject({
   MAX_SUBMIT_MB: z.number(),
   SUBMIT_TIMEOUT_S: z.number(),
   ASYNC_TIMEOUT_S: z.number(),
-  QUEUE_MINUTES: z.number(),
   MAX_ASYNC_MB: z.number(),
   QUEUE_MINUTES: z.number(),
   SUBMIT_UNKNOWN_MINUTES: z.number(),
