@@ -1,6 +1,9 @@
+import { runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
 import RULES from "../../ops/alerts.yml?raw";
 import DASHBOARD from "../../ops/grafana-dashboard.json?raw";
+import { started } from "../worker/started.ts";
 import { aRow, callWith, cron, insert, UNANSWERED, useIndex } from "./support.ts";
 
 useIndex();
@@ -19,6 +22,25 @@ const charts = panels.filter(({ type }) => type !== "row");
 /** Labels of every series that Prometheus adds itself, and the one of buckets. */
 const ADDED = ["job", "instance"];
 
+/** A connection with one place for jobs in flight. */
+const LIMITED = "monitored";
+const BINDINGS = {
+  CONNECTIONS: JSON.stringify({
+    [LIMITED]: { provider: "ark", key: "test-only-ark-key", in_flight: 1 },
+  }),
+};
+
+/** Lets one submission hold the place of the connection, and another wait for it. */
+async function fillPlaces(): Promise<void> {
+  const queue = env.QUEUES.getByName(LIMITED);
+  const value = await started({ ...env, ...BINDINGS });
+  await runInDurableObject(queue, (instance) => Object.defineProperty(instance, "env", { value }));
+  const question = { taskId: crypto.randomUUID(), account: null, via: LIMITED, attempt: 1 };
+  for (const submissionId of ["holding", "waiting"]) {
+    await queue.ask({ ...question, submissionId, since: Date.now(), mayWait: true });
+  }
+}
+
 /** Returns the label names of each sample in the metrics of a relay with tasks of every kind. */
 async function exposed(): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
   await insert(
@@ -26,7 +48,8 @@ async function exposed(): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
     aRow({ ...UNANSWERED, status: "failed" }),
   );
   await cron();
-  const text = await (await callWith({}, "/metrics")).text();
+  await fillPlaces();
+  const text = await (await callWith(BINDINGS, "/metrics")).text();
   const samples = new Map<string, Set<string>>();
   for (const [, name = "", labels = ""] of text.matchAll(/^(task_relay_\w+)(?:\{(.*)\})? \S+$/gm)) {
     const known = samples.get(name) ?? new Set(ADDED);
