@@ -10,6 +10,10 @@ import type { World } from "./world.ts";
  */
 export const IDLE_MS = 17 * MINUTE;
 
+/** Limit of waiting submissions that no simulated relay reaches. */
+const MANY = 100;
+/** Longest time in milliseconds after which a queue that could not be reached is asked again. */
+const UNHEARD_MS = 6 * MINUTE;
 /** Longest time in milliseconds until a queue in which submissions wait notices that more places are permitted. */
 const LOOK_MS = 2 * MINUTE;
 
@@ -43,9 +47,27 @@ export class QuietRules {
       }
       this.#limitIdle(name);
     }
+    for (const id of taskIds) this.#limitUnheard(id);
     if (machine.places("CALLS").some(({ storage }) => storage.get("call") !== undefined))
       isAtRest = false;
     return isAtRest;
+  }
+
+  /** Requires that a call which waits stands in a queue: what could not be reached is asked again soon. */
+  #limitUnheard(taskId: string): void {
+    const { machine, deployment } = this.#world;
+    // A queue that is full is asked again too.
+    if (deployment.setting.queueLimit < MANY) return;
+    const submission = recordOf(machine, taskId)?.submission ?? null;
+    const stay =
+      submission?.state.kind === "queued" && submission.isCall === true && submission.stay;
+    const isIn = (name: string) =>
+      rowsOf(machine.place("QUEUES", name)).some((row) => row.submissionId === submission?.id);
+    const isForgotten = submission !== null && this.#isForgotten(taskId, submission.id);
+    const isSlow = submission !== null && this.#world.isSlowlyRegistered(submission.id);
+    const isUnheard = stay !== undefined && stay !== false && !stay.connections.some(isIn);
+    const promise = "a call that waits stands in a queue";
+    this.#limit(promise, taskId, isUnheard && !isForgotten && !isSlow, UNHEARD_MS);
   }
 
   #limitIdle(name: string): void {
