@@ -59,15 +59,14 @@ export class QuietRules {
     // A queue that is full is asked again too.
     if (deployment.setting.queueLimit < MANY) return;
     const submission = recordOf(machine, taskId)?.submission ?? null;
-    const stay =
-      submission?.state.kind === "queued" && submission.isCall === true && submission.stay;
+    if (submission?.isCall !== true) return;
+    const { id, state, stay } = submission;
     const isIn = (name: string) =>
-      rowsOf(machine.place("QUEUES", name)).some((row) => row.submissionId === submission?.id);
-    const isForgotten = submission !== null && this.#isForgotten(taskId, submission.id);
-    const isSlow = submission !== null && this.#world.isSlowlyRegistered(submission.id);
-    const isUnheard = stay !== undefined && stay !== false && !stay.connections.some(isIn);
+      rowsOf(machine.place("QUEUES", name)).some(({ submissionId }) => submissionId === id);
+    const isUnheard = state.kind === "queued" && stay?.connections.some(isIn) === false;
+    const isExcused = this.#isForgotten(taskId, id) || this.#world.isSlowlyRegistered(id);
     const promise = "a call that waits stands in a queue";
-    this.#limit(promise, taskId, isUnheard && !isForgotten && !isSlow, UNHEARD_MS);
+    this.#limit(promise, taskId, isUnheard && !isExcused, UNHEARD_MS);
   }
 
   #limitIdle(name: string): void {
