@@ -290,12 +290,12 @@ export class World {
 
   /**
    * Tells whether the task of a submission was registered so late after the question for its place that the queue may
-   * have given the place away (`UNREGISTERED_MS`).
+   * have given the place away (`UNREGISTERED_MS`), and the object of the call may have forgotten it (`UNCALLED_MS`).
    */
   isSlowlyRegistered(submissionId: string): boolean {
     const from = this.#askedAt.get(submissionId) ?? 0;
     const at = this.#registeredAt.get(submissionId) ?? Infinity;
-    return at - from > 50 * SECOND;
+    return at - from > 25 * SECOND;
   }
 
   /** Tells whether a submission was sent to a connection, and may have a job there. */
