@@ -13,6 +13,7 @@ export interface Part {
 /** Minutes for which `SIMULATED_LIVES` and `FUZZ_SCALE` are chosen; other numbers scale them. */
 const DEFAULT_MINUTES = 10;
 const SIMULATED_LIVES = 600_000;
+const SIMULATED_QUEUES = 10_000;
 const FUZZ_SCALE = 1;
 const MAX_SEED = 1_000_000_000;
 
@@ -39,6 +40,10 @@ export function partsOf(minutes: number, seedOf = () => randomInt(MAX_SEED)): re
   return [
     { name: "corpus", command: "npx vitest run --project core test/providers/corpus" },
     { name: "simulation", command: `npm run sim -- --seed ${seedOf()} --lives ${lives}` },
+    {
+      name: "simulated queues",
+      command: `npm run sim -- --queues --seed ${seedOf()} --lives ${Math.ceil(SIMULATED_QUEUES * share)}`,
+    },
     { name: "planted bugs", command: `npm run sim:planted -- --seed ${seedOf()}` },
     { name: "fuzz", command: `FUZZ_SEED=${seedOf()} FUZZ_SCALE=${scale} npm run fuzz` },
     {

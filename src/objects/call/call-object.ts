@@ -131,8 +131,9 @@ export class CallObject extends DurableObject<CallBindings> {
   #isPassing = false;
 
   static {
-    // The platform may repeat these calls after a lost connection, because a repetition changes nothing.
-    for (const name of ["begin", "drop", "grant"] as const) retryable(this.prototype[name]);
+    // The platform may repeat these calls after a lost connection, because a repetition changes nothing. `grant` is not
+    // in the list: only a queue that knows of the repetition keeps the place of a call that has ended meanwhile.
+    for (const name of ["begin", "drop"] as const) retryable(this.prototype[name]);
   }
 
   /**
@@ -303,7 +304,8 @@ export class CallObject extends DurableObject<CallBindings> {
     if (state?.kind !== "queued" || state.stay?.place !== null) return;
     if (isNeeded === null) return this.#write(askLater(state, Date.now()));
     if (!isNeeded) return this.#forget(state);
-    const begun = beginCall(state, Date.now());
+    // If this instance ends before a queue has answered, the queues are asked again soon.
+    const begun = askLater(beginCall(state, Date.now()), Date.now());
     this.#write(begun);
     await this.#askQueues(begun.call, state.stay);
   }

@@ -11,5 +11,5 @@ export const FIXED: Hunt = {
 export const FIXED_QUEUES: Hunt = {
   kind: "queues",
   seeds: [20_261_129, 77_120_431, 640_018_202],
-  lives: 1_500,
+  lives: 3_000,
 };

@@ -1,4 +1,5 @@
-import { isTerminal } from "../../../src/core/record/task.ts";
+import type { Submission } from "../../../src/core/record/submission.ts";
+import { isOpen, isTerminal } from "../../../src/core/record/task.ts";
 import { MINUTE } from "../../core/builders.ts";
 import { coolDownsOf, isWaiting, mayRun, recordOf, rowsOf } from "./facts.ts";
 import type { World } from "./world.ts";
@@ -10,6 +11,10 @@ import type { World } from "./world.ts";
  */
 export const IDLE_MS = 17 * MINUTE;
 
+/** Limit of waiting submissions that no simulated relay reaches. */
+const MANY = 100;
+/** Longest time in milliseconds after which a queue that could not be reached is asked again. */
+const UNHEARD_MS = 6 * MINUTE;
 /** Longest time in milliseconds until a queue in which submissions wait notices that more places are permitted. */
 const LOOK_MS = 2 * MINUTE;
 
@@ -43,9 +48,37 @@ export class QuietRules {
       }
       this.#limitIdle(name);
     }
+    for (const id of taskIds) this.#limitUnheard(id);
     if (machine.places("CALLS").some(({ storage }) => storage.get("call") !== undefined))
       isAtRest = false;
     return isAtRest;
+  }
+
+  /** Requires that a call which waits stands in a queue: what could not be reached is asked again soon. */
+  #limitUnheard(taskId: string): void {
+    const { machine, deployment } = this.#world;
+    const record = recordOf(machine, taskId);
+    const submission = record?.submission ?? null;
+    if (record === null || submission?.isCall !== true || !isOpen(record)) return;
+    this.#limitForgotten(taskId, submission);
+    const { id, state, stay } = submission;
+    const isIn = (name: string) =>
+      rowsOf(machine.place("QUEUES", name)).some(({ submissionId }) => submissionId === id);
+    const isUnheard = state.kind === "queued" && stay?.connections.some(isIn) === false;
+    // A queue that is full is asked again too.
+    if (deployment.setting.queueLimit < MANY) return;
+    const isExcused = this.#isForgotten(taskId, id) || this.#world.isSlowlyRegistered(id);
+    const promise = "a call that waits stands in a queue";
+    this.#limit(promise, taskId, isUnheard && !isExcused, UNHEARD_MS);
+  }
+
+  /** Requires that a call for which its task waits is stored. */
+  #limitForgotten(taskId: string, { id, state }: Submission): void {
+    const { machine } = this.#world;
+    const isAwaited = state.kind === "queued" || state.kind === "sending";
+    const isStored = machine.place("CALLS", id).storage.get("call") !== undefined;
+    const isLost = isAwaited && !isStored && !this.#world.isSlowlyRegistered(id);
+    this.#limit("a call for which its task waits is stored", taskId, isLost, MINUTE);
   }
 
   #limitIdle(name: string): void {

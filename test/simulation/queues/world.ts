@@ -283,19 +283,19 @@ export class World {
     }
     const rows = rowsOf(this.machine.place("QUEUES", connection));
     const row = rows.find((each) => each.submissionId === submissionId && !each.isWaiting);
-    if (row?.attempt !== attempt && !this.#isSlowlyRegistered(submissionId)) {
+    if (row?.attempt !== attempt && !this.isSlowlyRegistered(submissionId)) {
       this.report("a call that is sent has a place", `${taskId} at ${connection}`);
     }
   }
 
   /**
    * Tells whether the task of a submission was registered so late after the question for its place that the queue may
-   * have given the place away (`UNREGISTERED_MS`).
+   * have given the place away (`UNREGISTERED_MS`), and the object of the call may have forgotten it (`UNCALLED_MS`).
    */
-  #isSlowlyRegistered(submissionId: string): boolean {
+  isSlowlyRegistered(submissionId: string): boolean {
     const from = this.#askedAt.get(submissionId) ?? 0;
     const at = this.#registeredAt.get(submissionId) ?? Infinity;
-    return at - from > 50 * SECOND;
+    return at - from > 25 * SECOND;
   }
 
   /** Tells whether a submission was sent to a connection, and may have a job there. */
@@ -314,7 +314,7 @@ export class World {
       return (
         isCounted &&
         record?.submission?.stay !== undefined &&
-        !this.#isSlowlyRegistered(job.call.submissionId)
+        !this.isSlowlyRegistered(job.call.submissionId)
       );
     });
     if (counted.length > most) {
