@@ -9,7 +9,7 @@ import type { World } from "./world.ts";
  * more: a task is asked 10 minutes after the grant whether it needs its place, at most 20 of them in a minute, and what
  * an earlier failure has delayed is repeated after at most 5 minutes.
  */
-export const IDLE_MS = 17 * MINUTE;
+const IDLE_MS = 17 * MINUTE;
 
 /** Limit of waiting submissions that no simulated relay reaches. */
 const MANY = 100;

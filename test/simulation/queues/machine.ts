@@ -28,7 +28,7 @@ export interface Faults {
   readonly lateAlarm: number;
 }
 
-export const NO_FAULTS: Faults = { loss: 0, delay: 0, repeat: 0, death: 0, lateAlarm: 0 };
+const NO_FAULTS: Faults = { loss: 0, delay: 0, repeat: 0, death: 0, lateAlarm: 0 };
 
 /** Error of a call whose connection was lost. */
 class ConnectionLost extends Error {}
