@@ -25,7 +25,6 @@ const Entry = z.strictObject({
   of: z
     .array(z.string("must name a connection"), A_LIST)
     .check(z.minLength(1, A_LIST), z.maxLength(MAX_MEMBERS, A_LIST)),
-  failures: z.nullish(z.boolean("must be true or false")),
   queue: z.optional(z.unknown()),
 });
 
@@ -94,8 +93,7 @@ function readPool(draft: PoolDraft, known: Known, taken: readonly string[]) {
   ];
   if (issues.length > 0 || lead === undefined) return { pool: null, issues };
   const limits = queueLimitsOf(data);
-  const pool = { members, submitsFailedAgain: data.failures ?? false };
-  return { pool: { ...lead, name, ...limits, pool }, issues };
+  return { pool: { ...lead, name, ...limits, pool: { members } }, issues };
 }
 
 /** Returns what is wrong with a member of a pool. Null when nothing is. */

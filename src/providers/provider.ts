@@ -56,11 +56,6 @@ export interface Connection {
 export interface Pool {
   /** The members in the order in which they are preferred. None of them is a pool. */
   readonly members: readonly Connection[];
-  /**
-   * True when a job that has failed at one member, in a way that may be different elsewhere, is submitted once to each
-   * further member.
-   */
-  readonly submitsFailedAgain: boolean;
 }
 
 /** Returns the connections with which a job may run that is submitted to a name: the members of a pool, or itself. */

@@ -103,13 +103,11 @@ it("a pool has its own name and limits, and provider, base URL and key of its fi
     key: "k",
     inFlight: null,
     queueLimit: 7,
-    pool: { submitsFailedAgain: false },
   });
   expect(pool.baseUrl).toBe(connectionIn(entries, "kling-a").baseUrl);
   expect(namesOf(membersOf(pool))).toEqual(["open", ...OF]);
   expect(secretsOf(pool)).toEqual([null, null, "k", null, "l", SECRET]);
-  const again = connectionIn({ ...MEMBERS, x: { ...POOL, failures: true } }, "x");
-  expect(again).toMatchObject({ queueLimit: 1_000, pool: { submitsFailedAgain: true } });
+  expect(connectionIn({ ...MEMBERS, x: POOL }, "x").queueLimit).toBe(1_000);
 });
 
 it("submissions wait in the queue of a limited connection, in those of the members of a pool that have an API key, and in none otherwise", () => {
@@ -154,11 +152,6 @@ it.each<[string, object, string]>([
     "the sandbox as a member",
     { of: ["sandbox"] },
     ".of must name a connection that has an API key",
-  ],
-  [
-    "another value than true or false for failures",
-    { of: OF, failures: "no" },
-    ".failures must be true or false",
   ],
   ["a key of its own", { of: OF, key: MARK }, ".key must be left out of a pool"],
 ])("a pool with %s is disabled alone, by a message that names its entry", (_, entry, fault) => {

@@ -32,7 +32,7 @@ const CONNECTIONS = JSON.stringify({
   videos: { provider: "pool", of: ["videos-a", "videos-b"], queue: 7 },
   "rep-a": { provider: "replicate", key: KEY_A, webhook_secret: SECRET_A },
   "rep-b": { provider: "replicate", key: KEY_B, webhook_secret: SECRET_B, base_url: PROXY },
-  rep: { provider: "pool", of: ["rep-a", "rep-b"], failures: true },
+  rep: { provider: "pool", of: ["rep-a", "rep-b"] },
   "sync-a": { ...DECLARATIONS["sync-so"], key: KEY_A, webhook_secret: SECRET_A },
   "sync-b": { ...DECLARATIONS["sync-so"], key: KEY_B, webhook_secret: SECRET_B, base_url: B },
   sync: { provider: "pool", of: ["sync-a", "sync-b"] },
@@ -277,10 +277,9 @@ it("GET /healthz lists pools with their members apart from connections, the limi
       videos: {
         provider: "openai-videos",
         of: ["videos-a", "videos-b"],
-        failures: false,
         queue: 7,
       },
-      rep: { provider: "replicate", of: ["rep-a", "rep-b"], failures: true, queue: 1_000 },
+      rep: { provider: "replicate", of: ["rep-a", "rep-b"], queue: 1_000 },
     },
     disabled: [{ name: "empty", provider: "pool", issues: [{ path: "CONNECTIONS.empty.of" }] }],
   });

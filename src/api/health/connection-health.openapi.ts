@@ -59,7 +59,6 @@ export const Connection = z.strictObject({
 export const Pool = z.strictObject({
   provider: described(z.string(), "Provider of its members."),
   of: described(z.array(z.string()), "Its members, the preferred ones first."),
-  failures: described(z.boolean(), "Whether a failed job is submitted to a further member."),
   queue: described(z.int(), "How many submissions may wait for a place."),
 });
 

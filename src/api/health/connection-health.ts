@@ -59,8 +59,7 @@ export function poolsOf({ connections }: Config) {
   const pools = [...connections.values()].flatMap(({ name, provider, queueLimit, pool }) => {
     if (pool === null) return [];
     const of = pool.members.map((member) => member.name);
-    const { submitsFailedAgain: failures } = pool;
-    return [[name, { provider: provider.name, of, failures, queue: queueLimit }] as const];
+    return [[name, { provider: provider.name, of, queue: queueLimit }] as const];
   });
   return Object.fromEntries(pools);
 }
