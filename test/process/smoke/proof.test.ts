@@ -8,18 +8,19 @@ import { ROOT } from "../harness/child.ts";
 const seeds = (first: number) => () => first++;
 
 it.each([
-  [10, 600_000, 1, 1],
-  [1, 60_000, 0.1, 1],
-  [60, 3_600_000, 6, 6],
+  [10, 600_000, 10_000, 1, 1],
+  [1, 60_000, 1_000, 0.1, 1],
+  [60, 3_600_000, 60_000, 6, 6],
 ])(
-  "npm run proof for %i minutes runs the tests of stored real answers, and simulation, planted bugs, fuzz tests and chaos test, these four with a seed each",
-  (minutes, lives, scale, chaos) => {
+  "npm run proof for %i minutes runs the tests of stored real answers, and simulation of tasks, simulation of queues, planted bugs, fuzz tests and chaos test, these five with a seed each",
+  (minutes, lives, queues, scale, chaos) => {
     expect(partsOf(minutes, seeds(7)).map(({ command }) => command)).toEqual([
       "npx vitest run --project core test/providers/corpus",
       `npm run sim -- --seed 7 --lives ${lives}`,
-      "npm run sim:planted -- --seed 8",
-      `FUZZ_SEED=9 FUZZ_SCALE=${scale} npm run fuzz`,
-      `npm run chaos -- --minutes ${chaos} --seed 10`,
+      `npm run sim -- --queues --seed 8 --lives ${queues}`,
+      "npm run sim:planted -- --seed 9",
+      `FUZZ_SEED=10 FUZZ_SCALE=${scale} npm run fuzz`,
+      `npm run chaos -- --minutes ${chaos} --seed 11`,
     ]);
   },
 );
