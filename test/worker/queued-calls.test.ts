@@ -497,7 +497,7 @@ describe("calls whose callers wait", () => {
   });
 });
 
-it("an account that submits to a pool sees no name, key or server of a member: in answers, headers, its task, lists and the callback", async () => {
+it("an account that submits to a pool sees no name, key or server of a member: in answers, headers, its task and the callback", async () => {
   const outside = members();
   outside.on(A, OVERDUE);
   const offers = [{ models: ["*"] }];
