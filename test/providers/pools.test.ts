@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
 import { isObject, parseJson } from "../../src/core/json.ts";
 import { type Connection, membersOf, queuesOf, secretsOf } from "../../src/providers/provider.ts";
-import { DECLARATIONS, OWN_DECLARATIONS } from "../providers/declarations.ts";
-import { configuredWith, connections, MARK } from "./configuration.ts";
+import { DECLARATIONS, OWN_DECLARATIONS } from "./declarations.ts";
+import { configuredWith, connections, MARK } from "../core/configuration.ts";
 
 const KLING = { provider: "kling", key: "k" };
 const SECRET = `whsec_${btoa("s".repeat(32))}`;
