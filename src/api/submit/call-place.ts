@@ -21,7 +21,7 @@ import type { Submitted } from "./submitted.ts";
 
 /** An attempt to send the call of a submission, after its outcome is known and before the caller gets an answer. */
 export interface SentAttempt {
-  /** Null when the outcome is not known here, because an object goes on with the call. */
+  /** Outcome of the attempt. Null while it is not known yet, because an object goes on with the call. */
   readonly outcome: SubmitOutcome | null;
   /** True when the task and the queue have been told already that this attempt was refused. */
   readonly isReported: boolean;

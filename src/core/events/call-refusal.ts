@@ -15,7 +15,7 @@ import {
 } from "../record/task.ts";
 
 /**
- * What the sender of a refused call has to do: ask for a place for the next attempt (`again`), or send nothing more
+ * Order of the task to the sender of a refused call: ask for a place for the next attempt (`again`), or send nothing more
  * (`gone`).
  */
 export type CallRefusalReply = "again" | "gone";

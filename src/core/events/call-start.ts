@@ -13,7 +13,7 @@ import {
 } from "../record/task.ts";
 import type { Upstream } from "../record/upstream.ts";
 
-/** What the sender of a call has to do with it. */
+/** Order of the task to the sender of its call. */
 export type CallStart =
   /** The call is sent now. Its outcome counts as unknown from `endsAt` on, in Unix milliseconds. */
   | {

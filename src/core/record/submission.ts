@@ -221,7 +221,7 @@ function queuedUntil(failsAt: number): SubmissionState {
   return { kind: "queued", failsAt };
 }
 
-/** What decides who sends the call of a submission. */
+/** Fields of a submission that say who sends its call: the Worker, or an object with or without a waiting caller. */
 type Sender = Pick<Submission, "isCall" | "isPassedOn">;
 
 function sendingFrom(sender: Sender, policy: Policy, now: number): SubmissionState {

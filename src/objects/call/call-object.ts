@@ -96,8 +96,8 @@ export type FormReceipt =
   | { readonly kind: "unreadable"; readonly message: string };
 
 /**
- * What has become of a call that was to be stored: true when it is stored, false when its body has not arrived whole or
- * is not there any more. `full` when it may not wait for a place.
+ * Result of storing a call: true when it is stored, false when its body has not arrived whole or is not there any more.
+ * Another value is the answer of the queues by which the call may not even wait for a place; the Worker then drops it.
  */
 export type CallReceipt = boolean | Extract<PlaceReply, { readonly kind: "busy" | "full" }>;
 
@@ -434,7 +434,7 @@ export class CallObject extends DurableObject<CallBindings> {
         caller,
       }),
     );
-    // Nothing of an answer that is passed on or stored already can be taken back.
+    // An answer that the caller reads already, or whose files are stored, is final: no other attempt can replace it.
     const place = isNoted || caller.isReading ? null : (sending.start.place ?? null);
     const passed = { ...end, hasFiles: isNoted };
     const isStored = await this.#settlePassed(sending, place, passed, runtime);

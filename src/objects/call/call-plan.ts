@@ -116,7 +116,7 @@ export interface RefusedCall {
 
 export type RefusedOutcome = Extract<SubmitOutcome, { readonly kind: "refused" }>;
 
-/** What of the order of a task to send its call is needed to make it. */
+/** Part of the order to send a call (`CallStart`) that is stored while the call is made, and the place that it uses. */
 export interface SendOrder extends Pick<
   Extract<CallStart, { readonly kind: "send" }>,
   "customerKey" | "recordedAt"

@@ -67,7 +67,7 @@ async function passedOn(
     for (let piece: Uint8Array | null = start; piece !== null; piece = await source.read()) {
       // The caller comes first, because reading a picture takes time.
       await caller.write(piece);
-      // What cannot be read as a result is no longer taken.
+      // The reader stops taking pieces when the answer is no result; the caller still gets them.
       await writer.write(piece).catch(() => undefined);
     }
     await writer.close().catch(() => undefined);

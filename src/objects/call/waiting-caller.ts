@@ -4,7 +4,7 @@ import { SecretCover } from "../../outbound/answer-secrets.ts";
 import type { SubmitAnswer } from "../../outbound/http.ts";
 import { statedBytes } from "../../outbound/open-source.ts";
 
-/** What the Worker gets of the upstream's answer to a call whose client waits. */
+/** The upstream's answer to a call whose client waits, in the form in which the Worker gets it. */
 export type PassedAnswer =
   | {
       readonly kind: "whole";
@@ -29,7 +29,7 @@ export type PassedAnswer =
 export class WaitingCaller {
   /** Id of the caller's account. Null for an operator. */
   readonly account: string | null;
-  /** What the caller gets, as soon as it is known. */
+  /** Resolves to the answer for the caller: as soon as a long one begins, or when a short one has ended. */
   readonly passed: Promise<PassedAnswer>;
   readonly #pass: (passed: PassedAnswer) => void;
   readonly #readsUntil: number;
