@@ -16,6 +16,9 @@ export interface PlaceOrder {
   readonly since: number;
 }
 
+/** A submission that has a place: its call is told of it, and its task is asked whether it needs the place. */
+export type Holder = Pick<PlaceOrder, "submissionId" | "taskId" | "attempt">;
+
 /** The place of a submission, about which its task is asked. */
 export interface HeldPlace {
   readonly submissionId: string;
