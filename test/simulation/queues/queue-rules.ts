@@ -1,4 +1,4 @@
-import type { Deployment } from "./setting.ts";
+import { type Deployment, placesOf } from "./setting.ts";
 import * as z from "zod";
 import { HOUR, MINUTE, SECOND } from "../../core/builders.ts";
 import { coolDownOf, coolDownsOf, rowsOf, type StoredRow } from "./facts.ts";
@@ -89,9 +89,8 @@ export class QueueRules {
     const held = rows.filter(({ isWaiting }) => !isWaiting);
     const granted = held.filter((row) => !before.some((known) => isGrantOf(known, row)));
     this.#checkFreed(place, before, held);
-    const own = config.connections.get(place.name);
-    if (own === undefined) return;
-    const places = own.inFlight ?? Infinity;
+    const places = placesOf(place.name, config);
+    if (places === null) return this.#checkRemoved(place, granted);
     if (granted.length > 0) this.#observe("a place is granted");
     if (granted.length > 0 && held.length > places) {
       this.#report("no place is granted above the limit", `${held.length} of ${places}`);
@@ -103,8 +102,16 @@ export class QueueRules {
       this.#report("a free place is granted at once", `${held.length} of ${places} are held`);
     }
     for (const row of granted) this.#checkOrder(row, granted, held, waiting);
-    const most = (via: string) => config.connections.get(via)?.queueLimit ?? 0;
+    const most = (via: string) => config.connections.get(via)?.queueLimit ?? Infinity;
     this.#checkLimits(before, rows, most);
+  }
+
+  /** Requires that a connection which was removed gives places only to those whose tasks are to fail. */
+  #checkRemoved({ name }: Place, granted: readonly StoredRow[]): void {
+    const other = granted.find(({ via }) => via !== name);
+    if (other === undefined) return;
+    const promise = "a connection that was removed takes no submission to a pool";
+    this.#report(promise, `${other.submissionId} at ${name}`);
   }
 
   /** Requires that no submission that may have a job has lost its place. */

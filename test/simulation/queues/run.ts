@@ -3,7 +3,7 @@ import { Random } from "../random.ts";
 import type { Request } from "./caller.ts";
 import { endRules, QuietRules } from "./end-rules.ts";
 import type { Faults, Machine } from "./machine.ts";
-import { POOL, raised, reduced, resized, settingFrom, timesFrom } from "./setting.ts";
+import { faulty, POOL, raised, reduced, resized, settingFrom, timesFrom } from "./setting.ts";
 import { type Behaviour, GOOD } from "./upstream.ts";
 import { type Violation, World } from "./world.ts";
 
@@ -123,7 +123,10 @@ function calm(world: World): void {
     const { cap, hook, longestMs } = behaviour;
     world.upstream.behaviours.set(name, { ...GOOD, cap, hook, longestMs });
   }
-  if (world.random.isLucky(0.2)) world.deploy(raised(world.deployment.setting));
+  const { setting } = world.deployment;
+  if (setting.disabled !== null && world.random.isLucky(0.7)) {
+    world.deploy({ ...setting, disabled: null });
+  } else if (world.random.isLucky(0.2)) world.deploy(raised(setting));
 }
 
 function faultsFrom(random: Random): Faults {
@@ -217,6 +220,14 @@ function move(world: World): void {
         if (deployment.setting.places.size === 0) return;
         world.deploy(reduced(deployment.setting, random));
         world.observe("a connection is removed");
+      },
+    ],
+    [
+      0.8,
+      () => {
+        if (deployment.setting.places.size === 0) return;
+        world.deploy(faulty(deployment.setting, random));
+        world.observe("a fault of a connection comes or goes");
       },
     ],
     [
