@@ -432,6 +432,11 @@ describe("the question whether a submission holds a place", () => {
     expect(answers).toEqual([atA, atB, false]);
   });
 
+  it("a submission holds no place for an attempt that was refused, which a late question has brought back", () => {
+    const answers = [1, 2].map((attempt) => holdsPlace(again, SUBMISSION_ID, MEMBER_A, attempt));
+    expect(answers).toEqual([false, true]);
+  });
+
   it("the submission of another task with the same id holds no place", () => {
     expect(holdsPlace(sending, OTHER_SUBMISSION_ID, MEMBER_A)).toBe(false);
   });

@@ -182,9 +182,9 @@ export class QueueObject extends DurableObject<QueueBindings> {
 
   /** Asks the object of a task whether it needs its place, and takes the place from it if it does not. */
   async #askTask(holder: Holder): Promise<void> {
-    const { submissionId, taskId } = holder;
+    const { submissionId, taskId, attempt } = holder;
     const task = objectNamed(this.env.TASKS, taskId, this.env);
-    const place = { submissionId, connection: this.#connection };
+    const place = { submissionId, connection: this.#connection, attempt };
     const isNeeded = await this.#answered<boolean>(holder, async () => task.holdsPlace(place));
     const isFreed = this.#change((queue, moment) => queue.answerDoubt(holder, isNeeded, moment));
     if (isFreed) {

@@ -23,6 +23,8 @@ export type Holder = Pick<PlaceOrder, "submissionId" | "taskId" | "attempt">;
 export interface HeldPlace {
   readonly submissionId: string;
   readonly connection: string;
+  /** Number of the attempt that has the place. Absent when the present one is meant. */
+  readonly attempt?: number;
 }
 
 /** The place that the call of a submission has got. */

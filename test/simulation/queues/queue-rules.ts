@@ -25,15 +25,10 @@ export function namedIn([first, upTo]: readonly unknown[]) {
 
 const LATER = "what is about an earlier attempt changes nothing";
 
-/** Returns the promise that an order to leave has broken; null when it has broken none. */
-function brokenByLeave(_: StoredRow | undefined, row: StoredRow | undefined, attempt: number) {
+/** Returns the promise that an order to leave, or the report of a refusal, has broken; null when it has broken none. */
+function brokenByEnd(_: StoredRow | undefined, row: StoredRow | undefined, attempt: number) {
   const isGone = row === undefined || row.attempt > attempt;
-  return isGone ? null : "who leaves a queue has no row there";
-}
-
-/** Does the same for the report of a refusal. A late question may have brought back the row of an earlier attempt. */
-function brokenByRefusal(_: StoredRow | undefined, row: StoredRow | undefined, attempt: number) {
-  return row?.attempt === attempt ? "who is refused has no row" : null;
+  return isGone ? null : "who leaves a queue or is refused has no row there";
 }
 
 /** Does the same for a question for a place. */
@@ -48,15 +43,6 @@ function brokenByAsk(
   const isLeft = known === undefined && row?.isWaiting === true;
   return isLeft && !mayWait ? "who does not wait has no row" : null;
 }
-
-type Broken = (
-  known: StoredRow | undefined,
-  row: StoredRow | undefined,
-  attempt: number,
-  mayWait: boolean,
-) => string | null;
-
-const BROKEN_BY: Readonly<Record<string, Broken>> = { ask: brokenByAsk, refuse: brokenByRefusal };
 
 /** The longest cool-downs by their cause, in milliseconds. */
 const LONGEST_MS = [
@@ -151,7 +137,7 @@ export class QueueRules {
     const rowOf = () => rowsOf(place).find(({ submissionId }) => submissionId === id);
     const known = rowOf();
     return () => {
-      const broken = BROKEN_BY[method] ?? brokenByLeave;
+      const broken = method === "ask" ? brokenByAsk : brokenByEnd;
       const isLater = known !== undefined && known.attempt > attempt;
       const row = rowOf();
       const isLost = isLater && row?.attempt !== known.attempt;

@@ -123,10 +123,17 @@ function calm(world: World): void {
     const { cap, hook, longestMs } = behaviour;
     world.upstream.behaviours.set(name, { ...GOOD, cap, hook, longestMs });
   }
-  const { setting } = world.deployment;
-  if (setting.disabled !== null && world.random.isLucky(0.7)) {
-    world.deploy({ ...setting, disabled: null });
-  } else if (world.random.isLucky(0.2)) world.deploy(raised(setting));
+  const { random, deployment } = world;
+  const { setting } = deployment;
+  const { disabled } = setting;
+  if (disabled === null) {
+    if (random.isLucky(0.2)) world.deploy(raised(setting));
+  } else {
+    // A submission that a late question has brought back is found when its turn has come, which must come therefore.
+    const isMended = random.isLucky(0.7);
+    const without = isMended ? setting : reduced(setting, random, disabled);
+    world.deploy({ ...without, disabled: null });
+  }
 }
 
 function faultsFrom(random: Random): Faults {

@@ -50,9 +50,12 @@ export function raised(setting: Setting): Setting {
   return { ...setting, places: new Map(places) };
 }
 
-/** Returns a setting without one connection: the pool that it is in loses it, and perhaps goes too. */
-export function reduced(setting: Setting, random: Random): Setting {
-  const name = random.pick([...setting.places.keys()]);
+/** Returns a setting without a connection: the pool that it is in loses it, and perhaps goes too. */
+export function reduced(
+  setting: Setting,
+  random: Random,
+  name = random.pick([...setting.places.keys()]),
+): Setting {
   const places = new Map([...setting.places].filter(([each]) => each !== name));
   const rest = setting.pool?.filter((each) => each !== name) ?? [];
   const isPoolKept = rest.length === setting.pool?.length || random.isLucky(0.5);
