@@ -50,8 +50,9 @@ export function logAs(level: LogLevel, line: () => LogLine, { logsDetails }: Log
   else if (logsDetails) log(line());
 }
 
-/** Returns the name and the message of a thrown error for a log line. */
+/** Returns the name and the message of a thrown error for a log line; of an error that gathers several, of the first. */
 export function errorText(error: unknown): string {
+  if (error instanceof AggregateError) return errorText(error.errors[0]);
   return error instanceof Error ? `${error.name}: ${error.message}` : "unknown";
 }
 

@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { NO_COOL_DOWNS, type CoolDowns } from "../../src/objects/queue/cool-down.ts";
 import {
+  type AttemptRefusal,
   JobQueue,
   type Moment,
   type PlaceAnswer,
   type PlaceQuestion,
-  type RefusedAttempt,
 } from "../../src/objects/queue/job-queue.ts";
-import { type QueueRow, restoredState } from "../../src/objects/queue/queue-row.ts";
+import { type Holder, type QueueRow, restoredState } from "../../src/objects/queue/queue-row.ts";
 import { MINUTE, NOW, SECOND } from "./builders.ts";
 
 const CONNECTION = "kling-a";
@@ -27,7 +27,7 @@ class Kept {
   coolDowns: CoolDowns = NO_COOL_DOWNS;
   queue = new JobQueue(CONNECTION, [], NO_COOL_DOWNS, NOW);
   written = 0;
-  told: readonly QueueRow[] = [];
+  told: readonly Holder[] = [];
 
   constructor({ places = 1, mostWaiting = 100 }: Settings = {}) {
     this.places = places;
@@ -46,15 +46,15 @@ class Kept {
     return answer;
   }
 
-  leave(submissionId: string, upTo = Infinity): void {
-    this.queue.leave(submissionId, upTo, this.moment);
+  leave(submissionId: string, { upTo = Infinity, hasRun = false } = {}): void {
+    this.queue.leave(submissionId, upTo, hasRun, this.moment);
     this.#store();
   }
 
   refuse(
     submissionId: string,
-    refusal: RefusedAttempt["refusal"],
-    changes: Partial<RefusedAttempt> = {},
+    refusal: AttemptRefusal["refusal"],
+    changes: Partial<AttemptRefusal> = {},
   ): void {
     const refused = { submissionId, attempt: 1, refusal, retryAfterMs: null, ...changes };
     this.queue.refuse(refused, this.moment);
@@ -116,8 +116,7 @@ class Kept {
   }
 }
 
-const ids = (rows: readonly QueueRow[]) => rows.map(({ submissionId }) => submissionId);
-const position = (answer: PlaceAnswer) => (answer.kind === "waiting" ? answer.position : answer);
+const ids = (holders: readonly Holder[]) => holders.map(({ submissionId }) => submissionId);
 
 describe("a queue with a free place", () => {
   it("grants it at once, without telling the object of the call, which has not begun", () => {
@@ -133,9 +132,10 @@ describe("a queue with a free place", () => {
     expect(answers).toEqual([
       { kind: "granted" },
       { kind: "granted" },
-      { kind: "waiting", position: 1 },
-      { kind: "waiting", position: 2 },
+      { kind: "waiting" },
+      { kind: "waiting" },
     ]);
+    expect(kept.waiting).toEqual(["c", "d"]);
   });
 
   it("grants all at once without a limit", () => {
@@ -158,7 +158,8 @@ describe("a place that becomes free", () => {
     const kept = new Kept({ places: 2, mostWaiting: 1_000 });
     for (let number = 0; number < 502; number++) kept.ask(`x${number}`, { account: "X" });
     kept.now += SECOND;
-    expect(position(kept.ask("y", { account: "Y" }))).toBe(1);
+    kept.ask("y", { account: "Y" });
+    expect(kept.position("y")).toBe(1);
     kept.leave("x0");
     expect(ids(kept.told)).toEqual(["y"]);
   });
@@ -180,7 +181,8 @@ describe("a place that becomes free", () => {
     kept.now += SECOND;
     kept.ask("b");
     kept.refuse("a", "rate");
-    expect(position(kept.ask("a", { attempt: 2, since }))).toBe(1);
+    kept.ask("a", { attempt: 2, since });
+    expect(kept.position("a")).toBe(1);
     kept.pass(SECOND);
     expect(ids(kept.told)).toEqual(["a"]);
   });
@@ -300,7 +302,7 @@ describe("the limit of waiting submissions", () => {
   it("counts only submissions that are addressed to the same connection or pool", () => {
     const kept = new Kept({ mostWaiting: 1 });
     for (const id of ["a", "b"]) kept.ask(id);
-    expect(kept.ask("c", { via: "pool" })).toEqual({ kind: "waiting", position: 2 });
+    expect(kept.ask("c", { via: "pool" })).toEqual({ kind: "waiting" });
     expect(kept.ask("d", { via: "pool" }).kind).toBe("full");
   });
 
@@ -321,9 +323,9 @@ describe("a submission that leaves", () => {
   it("keeps the row of a later attempt, when the order to leave is late", () => {
     const kept = new Kept();
     kept.ask("a", { attempt: 2 });
-    kept.leave("a", 1);
+    kept.leave("a", { upTo: 1 });
     expect(kept.placed).toEqual(["a"]);
-    kept.leave("a", 2);
+    kept.leave("a", { upTo: 2 });
     expect(kept.placed).toEqual([]);
   });
 });
@@ -486,10 +488,11 @@ describe("after a refusal", () => {
     expect(kept.waiting).toEqual(["b"]);
   });
 
-  it("a job that began afterwards and has ended makes the next cool-down a first one again, an older job does not", () => {
-    for (const [isOlder, expected] of [
-      [true, 20],
-      [false, 10],
+  it("a job that began afterwards and has ended makes the next cool-down a first one again, but neither an older job nor a submission that leaves its place unused", () => {
+    for (const [id, hasRun, expected] of [
+      ["old", true, 20],
+      ["new", false, 20],
+      ["new", true, 10],
     ] as const) {
       const kept = new Kept({ places: 3 });
       kept.ask("old");
@@ -498,11 +501,24 @@ describe("after a refusal", () => {
       kept.refuse("a", "funds");
       kept.now += 10 * MINUTE;
       kept.ask("new");
-      kept.leave(isOlder ? "old" : "new");
+      kept.leave(id, { hasRun });
       kept.ask("b", { via: "pool" });
       kept.refuse("b", "funds");
       expect((kept.queue.state(kept.now).outUntil ?? NaN) - kept.now).toBe(expected * MINUTE);
     }
+  });
+
+  it("the row of an earlier attempt, which a late question has brought back, goes when the refusal is reported again, without another cool-down", () => {
+    const kept = new Kept();
+    kept.ask("a", { attempt: 2 });
+    kept.refuse("a", "rate", { attempt: 2 });
+    kept.ask("a", { attempt: 1 });
+    kept.pass(SECOND);
+    const { coolDowns } = kept;
+    expect(kept.placed).toEqual(["a"]);
+    kept.refuse("a", "rate", { attempt: 2 });
+    expect([...kept.stored.keys()]).toEqual([]);
+    expect(kept.coolDowns).toBe(coolDowns);
   });
 
   it("a repeated or late report of it changes nothing", () => {
@@ -542,16 +558,46 @@ describe("the configuration", () => {
     expect(kept.placed).toEqual(["a", "b"]);
   });
 
-  it("without the connection lets all go, whatever the cool-downs, because their tasks fail by themselves", () => {
+  it("without the connection lets those go who are addressed to it, whatever the cool-downs, because their tasks fail by themselves", () => {
     const kept = new Kept();
-    for (const id of ["a", "b"]) kept.ask(id);
-    kept.ask("c", { via: "pool" });
+    for (const id of ["a", "b", "c"]) kept.ask(id);
     kept.refuse("a", "rate");
     kept.places = null;
     kept.restart();
     kept.pass(MINUTE);
     expect(ids(kept.told)).toEqual(["b", "c"]);
     expect(kept.ask("d")).toEqual({ kind: "granted" });
+  });
+
+  it("without the connection removes those from the queue who are addressed to a pool and wait, and takes no further ones", () => {
+    const kept = new Kept({ places: 1 });
+    for (const id of ["held", "waits"]) kept.ask(id, { via: "pool" });
+    kept.places = null;
+    kept.restart();
+    kept.pass(MINUTE);
+    expect(kept.told).toEqual([]);
+    expect([...kept.stored.keys()]).toEqual(["held"]);
+    for (const mayWait of [true, false]) {
+      expect(kept.ask("new", { via: "pool", mayWait })).toEqual({ kind: "removed" });
+    }
+    expect(kept.ask("held", { via: "pool" })).toEqual({ kind: "granted" });
+    expect([...kept.stored.keys()]).toEqual(["held"]);
+  });
+
+  it("with a fault that disables the connection lets all wait until the fault is mended", () => {
+    const kept = new Kept({ places: 1 });
+    for (const id of ["a", "b"]) kept.ask(id);
+    kept.ask("c", { via: "pool" });
+    kept.places = 0;
+    kept.restart();
+    kept.leave("a");
+    kept.pass(MINUTE);
+    expect([kept.placed, kept.waiting]).toEqual([[], ["b", "c"]]);
+    expect(kept.ask("d", { mayWait: false }).kind).toBe("busy");
+    kept.places = 1;
+    kept.restart();
+    kept.pass(MINUTE);
+    expect(kept.placed).toEqual(["b"]);
   });
 });
 

@@ -306,23 +306,30 @@ describe("the duty to leave the queues", () => {
     LATER,
   );
 
-  it.each<[string, TaskRecord, TaskRecord]>([
-    ["has completed", sending, apply(sending, aResultAtOnce(aCompletion()), LATER)],
-    ["has failed", sending, apply(sending, aResultAtOnce(anUpstreamFailure()), LATER)],
-    ["is canceled while it waits", waiting, apply(waiting, CANCELED, LATER)],
-    ["has waited for too long", again, apply(again, { type: "submission_lost" }, QUEUE_ENDS_AT)],
-    ["has ended by a hook while its call is sent", sending, hooked],
+  const lost = { type: "submission_lost" } as const;
+  const unknown = apply(hookable(sending), anUnknownOutcome(), LATER - SECOND);
+
+  it.each<[string, TaskRecord, TaskRecord, ranAt: string | null]>([
+    ["has completed", sending, apply(sending, aResultAtOnce(aCompletion()), LATER), MEMBER_A],
+    ["has failed", sending, apply(sending, aResultAtOnce(anUpstreamFailure()), LATER), MEMBER_A],
+    ["is canceled while it waits", waiting, apply(waiting, CANCELED, LATER), null],
+    ["has waited for too long", again, apply(again, lost, QUEUE_ENDS_AT), null],
+    ["is refused for good", sending, apply(sending, aRefusal(), LATER), null],
+    ["is refused after an unknown outcome", unknown, apply(unknown, aRefusal(), LATER), null],
+    ["has ended by a hook while its call is sent", sending, hooked, MEMBER_A],
     [
       "has ended by a report while it waits",
       waiting,
       apply(waiting, aReport(aCompletion()), LATER),
+      POOL,
     ],
-    ["is withdrawn after a refusal", withPrice(asOpen(held)), withdrawn],
-    ["will not be sent, while its price is charged", asHidden(unsent), unsent],
+    ["is withdrawn after a refusal", withPrice(asOpen(held)), withdrawn, null],
+    ["will not be sent, while its price is charged", asHidden(unsent), unsent, null],
   ])(
-    "the submission of a task that %s leaves its queues at once, and again after 5 s",
-    (_, before, after) => {
-      expect(firstLeaveOf(before, after)).toEqual(LEAVE);
+    "the submission of a task that %s leaves its queues at once, and again after 5 s, and states the connection that has accepted it",
+    (_, before, after, ranAt) => {
+      const leave = { ...LEAVE, ranAt };
+      expect(firstLeaveOf(before, after)).toEqual(leave);
       expect(firstLeaveOf(after, after)).toBeNull();
       const endedAt = after.submission?.stay?.leave.retryAt ?? 0;
       const now = endedAt - 5 * SECOND;
@@ -331,7 +338,7 @@ describe("the duty to leave the queues", () => {
       expect(leaveQueues(idle, POLICY)?.dueAt).toBe(endedAt);
       expect(leaveQueues(idle, POLICY)?.step(endedAt)).toEqual({
         kind: "leaveQueues",
-        leave: LEAVE,
+        leave,
       });
       expect(parseRecord(after)).toEqual(after);
     },
@@ -423,6 +430,11 @@ describe("the question whether a submission holds a place", () => {
     const names = [MEMBER_A, MEMBER_B, POOL];
     const answers = names.map((name) => holdsPlace(task, SUBMISSION_ID, name));
     expect(answers).toEqual([atA, atB, false]);
+  });
+
+  it("a submission holds no place for an attempt that was refused, which a late question has brought back", () => {
+    const answers = [1, 2].map((attempt) => holdsPlace(again, SUBMISSION_ID, MEMBER_A, attempt));
+    expect(answers).toEqual([false, true]);
   });
 
   it("the submission of another task with the same id holds no place", () => {

@@ -2,12 +2,17 @@ import * as fc from "fast-check";
 import { REFUSAL_CLASSES } from "../../src/core/record/refusal.ts";
 import { type CoolDowns, NO_COOL_DOWNS } from "../../src/objects/queue/cool-down.ts";
 import {
+  type AttemptRefusal,
   JobQueue,
   type Moment,
   type PlaceQuestion,
-  type RefusedAttempt,
 } from "../../src/objects/queue/job-queue.ts";
-import { compareRows, type QueueRow, restoredState } from "../../src/objects/queue/queue-row.ts";
+import {
+  compareRows,
+  type Holder,
+  type QueueRow,
+  restoredState,
+} from "../../src/objects/queue/queue-row.ts";
 import { NOW } from "../core/builders.ts";
 import { fuzz, weighted } from "./fuzz.ts";
 
@@ -20,8 +25,13 @@ type Step =
       PlaceQuestion,
       "attempt" | "account" | "via" | "mayWait"
     >)
-  | { readonly kind: "leave"; readonly id: string; readonly upTo: number }
-  | ({ readonly kind: "refuse"; readonly id: string } & Omit<RefusedAttempt, "submissionId">)
+  | {
+      readonly kind: "leave";
+      readonly id: string;
+      readonly upTo: number;
+      readonly hasRun: boolean;
+    }
+  | ({ readonly kind: "refuse"; readonly id: string } & Omit<AttemptRefusal, "submissionId">)
   /** The calls that were told of their places answer. */
   | { readonly kind: "grants"; readonly answer: "taken" | "gone" | null }
   /** The tasks that are asked whether they need their places answer. */
@@ -51,10 +61,16 @@ const refused = fc.record({
 });
 const waits = fc.constantFrom(1, 1_000, 15_000, MINUTE, 10 * MINUTE);
 const answers = fc.constantFrom("taken" as const, "gone" as const, null);
-const limits = fc.constantFrom(1, 2, 4, Infinity, null);
+const limits = fc.constantFrom(0, 1, 2, 4, Infinity, null);
+const leaves = fc.record({
+  kind: kind("leave"),
+  id,
+  upTo: fc.constantFrom(1, 2, Infinity),
+  hasRun: fc.boolean(),
+});
 const step = weighted<Step>(
   [12, questions],
-  [6, fc.record({ kind: kind("leave"), id, upTo: fc.constantFrom(1, 2, Infinity) })],
+  [6, leaves],
   [4, refused],
   [5, fc.record({ kind: kind("grants"), answer: answers })],
   [2, fc.record({ kind: kind("doubts"), isNeeded: fc.constantFrom(true, false, null) })],
@@ -85,7 +101,7 @@ class Stored {
   readonly rows = new Map<string, QueueRow>();
   #coolDowns: CoolDowns = NO_COOL_DOWNS;
   queue: JobQueue;
-  #told: readonly QueueRow[] = [];
+  #told: readonly Holder[] = [];
   /** True when somebody has waited. */
   hasWaited = false;
 
@@ -106,7 +122,7 @@ class Stored {
       case "ask":
         return this.#ask(taken);
       case "leave":
-        return queue.leave(taken.id, taken.upTo, moment);
+        return queue.leave(taken.id, taken.upTo, taken.hasRun, moment);
       case "refuse":
         return queue.refuse({ ...taken, submissionId: taken.id }, moment);
       case "grants":
@@ -149,6 +165,8 @@ class Stored {
     const first = this.queue.ask(order, this.moment);
     const isStale = known !== undefined && known.attempt > asked.attempt;
     must((first.kind === "stale") === isStale, "answers stale only after a later attempt");
+    const isRemoved = this.places === null && asked.via !== CONNECTION;
+    must(first.kind !== "removed" || isRemoved, "takes all who may still get a place");
     if (first.kind === "waiting") this.hasWaited = true;
     this.store();
     const row = this.rows.get(asked.id);
@@ -291,8 +309,8 @@ fuzz(
         }
       },
       "does not grant the place of a submission that leaves": class extends JobQueue {
-        override leave(submissionId: string, upTo: number, moment: Moment): void {
-          super.leave(submissionId, upTo, { ...moment, places: 0 });
+        override leave(...[id, upTo, hasRun, moment]: Parameters<JobQueue["leave"]>): void {
+          super.leave(id, upTo, hasRun, { ...moment, places: 0 });
         }
       },
       "takes the place from a later attempt": class extends JobQueue {

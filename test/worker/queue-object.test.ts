@@ -16,7 +16,7 @@ useClock();
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
-const WAITING = { kind: "waiting", position: 1 };
+const WAITING = { kind: "waiting" };
 
 type Told = readonly [submissionId: string, place: object];
 
@@ -201,12 +201,39 @@ describe("the queue of a connection", () => {
     expect(await kept.ask("c")).toEqual({ kind: "granted" });
   });
 
+  it("lets a submission to a pool leave when its connection was removed, because the other members may take it", async () => {
+    const kept = await aFullQueue();
+    const pooled = { via: "a-pool" };
+    expect(await kept.ask("c", pooled)).toEqual(WAITING);
+    kept.entry = null;
+    await kept.restart();
+    await kept.wake();
+    await kept.untilTold(1);
+    expect(kept.told.map(([id]) => id)).toEqual(["b"]);
+    expect(await kept.stub.state()).toMatchObject({ waiting: 0 });
+    expect(await kept.ask("d", pooled)).toEqual({ kind: "removed" });
+  });
+
+  it("lets all wait while a fault disables their connection, and grants places when it is mended", async () => {
+    const kept = await aFullQueue();
+    kept.entry = { in_flight: "1" };
+    await kept.restart();
+    await kept.stub.leave("a");
+    await kept.wake();
+    expect(await kept.stub.state()).toMatchObject({ held: 0, waiting: 1 });
+    kept.entry = { in_flight: 1 };
+    await kept.restart();
+    await kept.wake();
+    await kept.untilTold(1);
+    expect(kept.told.map(([id]) => id)).toEqual(["b"]);
+  });
+
   it("limits who waits by the member queue of its connection, and has 1,000 without it", async () => {
     const kept = await aFullQueue({ entry: { in_flight: 1, queue: 1 } });
     expect(await kept.ask("c")).toEqual({ kind: "full", retryAfterMs: 5 * SECOND });
     kept.entry = { in_flight: 1 };
     await kept.restart();
-    expect(await kept.ask("c")).toEqual({ kind: "waiting", position: 2 });
+    expect(await kept.ask("c")).toEqual(WAITING);
   });
 
   it("takes no place twice when its answer is lost and the question is repeated", async () => {

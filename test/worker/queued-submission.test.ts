@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it, vi } from "vitest";
 import { QueueObject } from "../../src/objects/queue/queue-object.ts";
-import { positionIn } from "../../src/objects/task/queue-calls.ts";
+import { leaveQueues, positionIn } from "../../src/objects/task/queue-calls.ts";
 import { aKey, anAccount } from "./accounts.ts";
 import { call } from "./client.ts";
 import { until, useClock } from "./clock.ts";
@@ -76,6 +76,22 @@ describe("a task whose call waits in the queues of a pool", () => {
     const QUEUES = namespaceWith(env.QUEUES, { position });
     const bindings = await started({ ...env, QUEUES });
     expect(await Reflect.apply(positionIn, null, [bindings, [...MEMBERS, "c"], "s"])).toBe(4);
+  });
+
+  it("leaves each of its queues and names the one where its job has run, also when some fail and others hang", async () => {
+    const names = Array.from({ length: 10 }, (_, number) => `queue-${number}`);
+    const told: unknown[] = [];
+    const getByName = (name: string) => ({
+      leave: (...given: readonly unknown[]) => {
+        told.push([name, ...given]);
+        return name === "queue-0" ? Promise.reject(new Error("lost")) : new Promise(() => {});
+      },
+    });
+    const bindings = await started({ ...env, QUEUES: { getByName } });
+    const leave = { taskId: "t", submissionId: "s", connections: names, ranAt: "queue-9" };
+    const left: unknown = Reflect.apply(leaveQueues, null, [bindings, leave, 50]);
+    expect(await left).toBe(false);
+    expect(told).toEqual(names.map((name) => [name, "s", Infinity, name === "queue-9"]));
   });
 
   it("gives its places back when it is canceled", async () => {

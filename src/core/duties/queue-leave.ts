@@ -10,6 +10,8 @@ export interface QueueLeave {
   readonly submissionId: string;
   /** Names of the connections whose queues the submission leaves. */
   readonly connections: readonly string[];
+  /** Name of the connection with which the upstream has accepted the submission. Null when it is not known to have. */
+  readonly ranAt: string | null;
 }
 
 export interface LeaveStep {
@@ -47,7 +49,9 @@ export function firstLeaveOf(before: TaskRecord | null, after: TaskRecord): Queu
 }
 
 /** Returns the order to leave the queues of a task's submission. Null when it is in none. */
-export function leaveOf({ id: taskId, submission }: TaskRecord): QueueLeave | null {
+export function leaveOf({ id: taskId, submission, upstream }: TaskRecord): QueueLeave | null {
   if (submission?.stay === undefined) return null;
-  return { taskId, submissionId: submission.id, connections: submission.stay.connections };
+  const { id: submissionId, state, stay } = submission;
+  const ranAt = state.kind === "accepted" ? (upstream?.connection ?? null) : null;
+  return { taskId, submissionId, connections: stay.connections, ranAt };
 }

@@ -33,16 +33,19 @@ export function withLeavePlanned(
  * Tells whether a submission may use the place that it holds at a connection. While its call waits to be sent, it may
  * use a place at each connection in whose queue it is; from then on only at the connection to which the call was sent.
  * @param record the task as it is stored; null when there is none.
+ * @param attempt number of the attempt that holds the place, which is not needed after its refusal; by default the
+ * present one.
  */
 export function holdsPlace(
   record: TaskRecord | null,
   submissionId: string,
   connection: string,
+  attempt = Infinity,
 ): boolean {
   const submission = record?.submission ?? null;
   if (record === null || submission?.id !== submissionId || needsNoPlace(record)) return false;
   const { state, stay } = submission;
-  if (stay === undefined) return false;
+  if (stay === undefined || attempt < stay.attempt) return false;
   return state.kind === "queued"
     ? stay.connections.includes(connection)
     : record.upstream?.connection === connection;

@@ -11,12 +11,16 @@ export interface CoolDown {
   readonly times: number;
 }
 
-/** The cool-downs of a connection, by the classes of the refusals. Null when there was none since the last proof. */
+/**
+ * The cool-downs of a connection, by the classes of the refusals. Null when there was none; that after `rate` or a
+ * refused key also when the upstream has accepted a later call.
+ */
 export interface CoolDowns {
-  /** Ended early, place by place, by jobs that end. */
+  /** After `busy`. Nobody gets a place, except one submission for each place that becomes free meanwhile. */
   readonly busy: CoolDown | null;
+  /** After `rate`. Nobody gets a place. */
   readonly rate: CoolDown | null;
-  /** Because of the balance or the key. Counts only for submissions that are addressed to a pool. */
+  /** After `funds` and `key`. No submission to a pool gets a place. */
   readonly out: CoolDown | null;
 }
 
@@ -59,8 +63,8 @@ export function afterRefusal(
 }
 
 /**
- * Returns the cool-downs after a job that was let start at `grantedAt` has ended: the upstream has taken a call since
- * the refusals before it, so the next cool-down is a first one again.
+ * Returns the cool-downs after the end of a job whose place was granted at `grantedAt`. The upstream has accepted a call
+ * after the refusals before that time, so the next cool-down is a first one again.
  */
 export function afterProof(known: CoolDowns, grantedAt: number): CoolDowns {
   const isProved = (coolDown: CoolDown | null) => coolDown !== null && coolDown.at <= grantedAt;

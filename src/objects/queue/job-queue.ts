@@ -2,9 +2,14 @@ import { planRetry } from "../../core/record/credits.ts";
 import type { RefusalClass } from "../../core/record/refusal.ts";
 import { MINUTE_MS, SECOND_MS } from "../../core/time.ts";
 import { afterProof, afterRefusal, anchored, type CoolDowns, restMs } from "./cool-down.ts";
-import { HOLD_MS, type PlaceOrder, type QueueRow, UNREGISTERED_MS } from "./queue-row.ts";
+import {
+  HOLD_MS,
+  type Holder,
+  type PlaceOrder,
+  type QueueRow,
+  UNREGISTERED_MS,
+} from "./queue-row.ts";
 import { RecentWaits, type WaitTimes } from "./recent-waits.ts";
-import { Tally } from "./tally.ts";
 import { WaitingLines } from "./waiting-lines.ts";
 
 /** A question for a place of a connection. */
@@ -16,17 +21,18 @@ export interface PlaceQuestion extends PlaceOrder {
 /** Answer to the question for a place. */
 export type PlaceAnswer =
   | { readonly kind: "granted" }
-  /** The submission waits, at this position: 1 is the next. */
-  | { readonly kind: "waiting"; readonly position: number }
+  | { readonly kind: "waiting" }
   /** As many submissions wait as may. `retryAfterMs` is a wait after which asking again makes sense. */
   | { readonly kind: "full"; readonly retryAfterMs: number }
   /** No place is free, and the submission does not wait. */
   | { readonly kind: "busy"; readonly retryAfterMs: number }
   /** A later attempt of the submission has asked already. */
-  | { readonly kind: "stale" };
+  | { readonly kind: "stale" }
+  /** The connection was removed. The submission is addressed to a pool, whose other members may still take it. */
+  | { readonly kind: "removed" };
 
-/** A call that the upstream has refused, so that it has started nothing. */
-export interface RefusedAttempt {
+/** The refusal of an attempt to send a call, which proves that the attempt has started nothing. */
+export interface AttemptRefusal {
   readonly submissionId: string;
   readonly attempt: number;
   readonly refusal: RefusalClass;
@@ -39,8 +45,8 @@ export interface Moment {
   /** In Unix milliseconds. */
   readonly now: number;
   /**
-   * Number of places: `Infinity` without `in_flight`. Null when the connection was removed: everybody is let go, because
-   * their tasks fail by themselves.
+   * Number of places: `Infinity` without `in_flight`, 0 while a fault disables the connection. Null when the connection
+   * was removed: submissions to a pool leave it, and all others are let go, because their tasks fail by themselves.
    */
   readonly places: number | null;
   /** Returns the largest number of submissions addressed to `via` that may wait. */
@@ -149,37 +155,44 @@ export class JobQueue {
     if (!isRepeated) this.#change({ ...order, state: { kind: "waiting" } });
     this.work(moment);
     const row = this.#rows.get(submissionId);
-    if (row === undefined) throw new Error("a submission has left the queue while it asked");
+    if (row === undefined) return { kind: "removed" };
     if (row.state.kind === "granted") this.#hold(row, row.state.at, UNREGISTERED_MS);
     if (row.state.kind !== "waiting") return { kind: "granted" };
     const refusal = isRepeated ? null : this.#refusalOf(row, mayWait, moment);
-    if (refusal === null) {
-      return { kind: "waiting", position: this.#lines.position(row, this.#placesOf) };
-    }
+    if (refusal === null) return { kind: "waiting" };
     this.#remove(row);
     return { kind: refusal, retryAfterMs: Math.max(this.#coolMs(row), RETRY_MS) };
   }
 
-  /** Takes the place from a submission whose call was refused, and begins the cool-down that the refusal demands. */
-  refuse({ submissionId, attempt, refusal, retryAfterMs }: RefusedAttempt, moment: Moment): void {
+  /**
+   * Takes the place from a submission whose call was refused, and begins the cool-down that the refusal demands. The row
+   * of an earlier attempt, which a late question has brought back after the refusal was known, only goes.
+   */
+  refuse({ submissionId, attempt, refusal, retryAfterMs }: AttemptRefusal, moment: Moment): void {
     this.#watchClock(moment);
     const row = this.#rows.get(submissionId);
-    if (row?.attempt !== attempt) return;
-    this.#remove(row);
-    if (refusal === "busy") this.#freed = 0;
-    this.#cool(afterRefusal(this.#coolDowns, refusal, retryAfterMs, moment.now));
+    if (row === undefined || row.attempt > attempt) return;
+    if (row.attempt < attempt) this.#free(row);
+    else {
+      this.#remove(row);
+      if (refusal === "busy") this.#freed = 0;
+      this.#cool(afterRefusal(this.#coolDowns, refusal, retryAfterMs, moment.now));
+    }
     this.work(moment);
   }
 
   /**
    * Removes a submission that needs no place any more.
    * @param upTo number of the last attempt that is meant; a later one stays.
+   * @param hasRun true when the upstream has accepted the submission with this connection.
    */
-  leave(submissionId: string, upTo: number, moment: Moment): void {
+  leave(submissionId: string, upTo: number, hasRun: boolean, moment: Moment): void {
     this.#watchClock(moment);
     const row = this.#rows.get(submissionId);
     if (row === undefined || row.attempt > upTo) return;
-    if (row.state.kind === "held") this.#cool(afterProof(this.#coolDowns, row.state.at));
+    if (hasRun && row.state.kind !== "waiting") {
+      this.#cool(afterProof(this.#coolDowns, row.state.at));
+    }
     this.#free(row);
     this.work(moment);
   }
@@ -189,7 +202,7 @@ export class JobQueue {
    * its place back, unless it was told before: then it may have been sent since, and the task knows whether its job
    * runs.
    */
-  answerGrant(told: QueueRow, answer: "taken" | "gone" | null, moment: Moment): void {
+  answerGrant(told: Holder, answer: "taken" | "gone" | null, moment: Moment): void {
     this.#watchClock(moment);
     const row = this.#rows.get(told.submissionId);
     if (row?.attempt !== told.attempt || row.state.kind !== "granted") return;
@@ -206,7 +219,7 @@ export class JobQueue {
    * Applies the answer of a task that was asked whether it needs its place; null when there was none.
    * @returns true when the place was taken from it.
    */
-  answerDoubt(asked: QueueRow, isNeeded: boolean | null, moment: Moment): boolean {
+  answerDoubt(asked: Holder, isNeeded: boolean | null, moment: Moment): boolean {
     this.#watchClock(moment);
     const row = this.#rows.get(asked.submissionId);
     const isSame = row?.attempt === asked.attempt && row.state.kind === "held";
@@ -220,6 +233,7 @@ export class JobQueue {
   work(moment: Moment): void {
     this.#watchClock(moment);
     const { now, places } = moment;
+    if (places === null) this.#removeFromPools();
     const isOut = places !== null && restMs(this.#coolDowns.out, now) > 0;
     const mayTake = ({ via }: QueueRow) => !isOut || via === this.#connection;
     while (this.#lines.size > 0 && this.#isFree(places)) {
@@ -267,7 +281,7 @@ export class JobQueue {
   }
 
   /** Returns the submissions whose calls are to be told now that they have a place. */
-  takeGrants(now: number): readonly QueueRow[] {
+  takeGrants(now: number): readonly Holder[] {
     return Array.from(this.#granted).flatMap((id) => {
       const row = this.#rows.get(id);
       if (row?.state.kind !== "granted" || row.state.tell.retryAt > now) return [];
@@ -281,7 +295,7 @@ export class JobQueue {
    * Returns the submissions whose tasks are to be asked now whether they need their place, the oldest first, and finds
    * the time of `dueAt` anew.
    */
-  takeDoubts(now: number): readonly QueueRow[] {
+  takeDoubts(now: number): readonly Holder[] {
     const doubts = now - this.#askedAt >= MINUTE_MS ? this.#doubts(now) : [];
     if (doubts.length > 0) this.#askedAt = now;
     for (const row of doubts) this.#put({ ...row, state: { ...row.state, askAt: now + HOLD_MS } });
@@ -359,6 +373,13 @@ export class JobQueue {
     this.#remove(row);
   }
 
+  /** Removes the submissions to pools that wait, because they wait at the other members too. */
+  #removeFromPools(): void {
+    for (const row of this.#rows.values()) {
+      if (row.state.kind === "waiting" && row.via !== this.#connection) this.#remove(row);
+    }
+  }
+
   #remove({ submissionId }: QueueRow): void {
     this.#note(submissionId, null);
     this.#take(submissionId);
@@ -417,6 +438,21 @@ export class JobQueue {
       case "held":
         return Math.max(state.askAt, this.#askedAt + MINUTE_MS);
     }
+  }
+}
+
+/** Counts of things by a name. */
+class Tally<Name> {
+  readonly #counts = new Map<Name, number>();
+
+  of(name: Name): number {
+    return this.#counts.get(name) ?? 0;
+  }
+
+  add(name: Name, change: 1 | -1): void {
+    const count = this.of(name) + change;
+    if (count === 0) this.#counts.delete(name);
+    else this.#counts.set(name, count);
   }
 }
 

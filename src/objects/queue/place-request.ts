@@ -3,7 +3,7 @@ import { SECOND_MS } from "../../core/time.ts";
 import { errorText, log } from "../../lib/log.ts";
 import { withinTime } from "../../lib/timeout.ts";
 import { objectNamed } from "../placed-object.ts";
-import type { PlaceAnswer, PlaceQuestion, RefusedAttempt } from "./job-queue.ts";
+import type { AttemptRefusal, PlaceAnswer, PlaceQuestion } from "./job-queue.ts";
 
 /**
  * The methods of a queue that the sender of a call uses. They are declared here, because importing the class would make
@@ -11,7 +11,7 @@ import type { PlaceAnswer, PlaceQuestion, RefusedAttempt } from "./job-queue.ts"
  */
 interface AskedQueue extends Rpc.DurableObjectBranded {
   ask: (question: PlaceQuestion) => PlaceAnswer;
-  refuse: (refused: RefusedAttempt) => true;
+  refuse: (refused: AttemptRefusal) => true;
   leave: (submissionId: string, upTo?: number) => true;
 }
 
@@ -84,7 +84,7 @@ export async function leaveOthers(
 export async function refusePlace(
   env: PlaceBindings,
   connection: string,
-  refused: RefusedAttempt,
+  refused: AttemptRefusal,
 ): Promise<boolean> {
   const refuse = async () => await queueOf(env, connection).refuse(refused);
   return (await answered<true>(connection, refuse)) !== null;

@@ -1,20 +1,21 @@
 import { retryable } from "cloudflare:durable-objects";
 import { DurableObject } from "cloudflare:workers";
 import pMap from "p-map";
+import type { Config } from "../../config/config.ts";
 import { configOf, type WithStartup } from "../../config/runtime.ts";
 import { MINUTE_MS, SECOND_MS } from "../../core/time.ts";
 import { errorText, log } from "../../lib/log.ts";
 import { withinTime } from "../../lib/timeout.ts";
 import { objectNamed } from "../placed-object.ts";
 import {
+  type AttemptRefusal,
   JobQueue,
   type Moment,
   type PlaceAnswer,
   type PlaceQuestion,
   type QueueState,
-  type RefusedAttempt,
 } from "./job-queue.ts";
-import type { GrantAnswer, GrantedPlace, HeldPlace, QueueRow } from "./queue-row.ts";
+import type { GrantAnswer, GrantedPlace, HeldPlace, Holder } from "./queue-row.ts";
 import { RowTable } from "./row-table.ts";
 
 /**
@@ -39,8 +40,8 @@ export interface QueueBindings extends WithStartup {
 }
 
 const CALL_TIMEOUT_MS = 5 * SECOND_MS;
-/** Largest number of calls that are told of their places at the same time, and of tasks that are asked. */
-const AT_ONCE = 50;
+/** Tells or asks each of many objects, at most 50 at the same time, also after one of them has failed. */
+const EACH = { concurrency: 50, stopOnError: false } as const;
 
 /**
  * Durable Object with the places of one connection (`in_flight`) and the submissions that wait for one. It is named after
@@ -50,9 +51,9 @@ const AT_ONCE = 50;
  * Stores a row for each submission (table `places`), the cool-downs after refusals (`cool_downs`), and an alarm for the
  * next grant, repetition or question. The rows are in memory from the first call on; `job-queue.ts` decides.
  *
- * Called by the Worker before it registers a task, by the object of the call (objects/call) for each further attempt and
- * after a refusal, and by the task's object when it has ended. It calls the object of a call whose turn has come, and
- * asks the task's object whether an old place is still needed.
+ * Who sends a call asks for its place, and reports each refusal (`ask`, `refuse`): the object of the call (objects/call),
+ * or the Worker whose caller waits. The task's object says when the task needs no place any more (`leave`). The queue
+ * tells the object of a waiting call that it has got a place, and asks the task's object whether an old place is needed.
  */
 export class QueueObject extends DurableObject<QueueBindings> {
   static {
@@ -71,7 +72,7 @@ export class QueueObject extends DurableObject<QueueBindings> {
   }
 
   /** Takes the place back from an attempt that the upstream has refused. @returns always true. */
-  refuse(refused: RefusedAttempt): true {
+  refuse(refused: AttemptRefusal): true {
     return this.#change((queue, moment) => {
       queue.refuse(refused, moment);
       return true;
@@ -81,11 +82,12 @@ export class QueueObject extends DurableObject<QueueBindings> {
   /**
    * Removes a submission that waits, or needs its place no longer.
    * @param upTo number of the last attempt that is meant; by default any.
+   * @param hasRun true when the upstream has accepted the submission with this connection.
    * @returns always true. A caller that gets it knows that this is stored.
    */
-  leave(submissionId: string, upTo = Infinity): true {
+  leave(submissionId: string, upTo = Infinity, hasRun = false): true {
     return this.#change((queue, moment) => {
-      queue.leave(submissionId, upTo, moment);
+      queue.leave(submissionId, upTo, hasRun, moment);
       return true;
     });
   }
@@ -111,10 +113,10 @@ export class QueueObject extends DurableObject<QueueBindings> {
         queue.work(moment);
         return queue.takeDoubts(moment.now);
       });
-      await pMap(doubts, (row) => this.#askTask(row), { concurrency: AT_ONCE });
+      await pMap(doubts, (holder) => this.#askTask(holder), EACH);
     } catch (error) {
       this.#logFailure(error);
-      await this.ctx.storage.setAlarm(Date.now() + MINUTE_MS);
+      this.#setAlarm(Date.now() + MINUTE_MS);
     }
   }
 
@@ -150,11 +152,11 @@ export class QueueObject extends DurableObject<QueueBindings> {
     const config = configOf(this.env);
     if (config === null) throw new Error("the configuration is not valid");
     const { connections } = config;
-    const own = connections.get(this.#connection);
     return {
       now: Date.now(),
-      places: own === undefined ? null : (own.inFlight ?? Infinity),
-      mostWaiting: (via) => connections.get(via)?.queueLimit ?? 0,
+      places: placesOf(this.#connection, config),
+      // A name that takes no new submissions limits nobody who has waited before.
+      mostWaiting: (via) => connections.get(via)?.queueLimit ?? Infinity,
     };
   }
 
@@ -165,26 +167,26 @@ export class QueueObject extends DurableObject<QueueBindings> {
     void this.ctx.storage.setAlarm(dueAt);
   }
 
-  async #tellAll(grants: readonly QueueRow[]): Promise<void> {
-    const tell = (row: QueueRow) => this.#tell(row);
-    await pMap(grants, tell, { concurrency: AT_ONCE }).catch((error) => this.#logFailure(error));
+  async #tellAll(grants: readonly Holder[]): Promise<void> {
+    const tell = (holder: Holder) => this.#tell(holder);
+    await pMap(grants, tell, EACH).catch((error) => this.#logFailure(error));
   }
 
   /** Tells the object of a call that it has a place. */
-  async #tell(row: QueueRow): Promise<void> {
-    const place = { connection: this.#connection, attempt: row.attempt };
-    const call = objectNamed(this.env.CALLS, row.submissionId, this.env);
-    const answer = await this.#answered<GrantAnswer>(row, async () => call.grant(place));
-    this.#change((queue, moment) => queue.answerGrant(row, answer, moment));
+  async #tell(holder: Holder): Promise<void> {
+    const place = { connection: this.#connection, attempt: holder.attempt };
+    const call = objectNamed(this.env.CALLS, holder.submissionId, this.env);
+    const answer = await this.#answered<GrantAnswer>(holder, async () => call.grant(place));
+    this.#change((queue, moment) => queue.answerGrant(holder, answer, moment));
   }
 
   /** Asks the object of a task whether it needs its place, and takes the place from it if it does not. */
-  async #askTask(row: QueueRow): Promise<void> {
-    const { submissionId, taskId } = row;
+  async #askTask(holder: Holder): Promise<void> {
+    const { submissionId, taskId, attempt } = holder;
     const task = objectNamed(this.env.TASKS, taskId, this.env);
-    const place = { submissionId, connection: this.#connection };
-    const isNeeded = await this.#answered<boolean>(row, async () => task.holdsPlace(place));
-    const isFreed = this.#change((queue, moment) => queue.answerDoubt(row, isNeeded, moment));
+    const place = { submissionId, connection: this.#connection, attempt };
+    const isNeeded = await this.#answered<boolean>(holder, async () => task.holdsPlace(place));
+    const isFreed = this.#change((queue, moment) => queue.answerDoubt(holder, isNeeded, moment));
     if (isFreed) {
       const line = { connection: this.#connection, task_id: taskId, submission: submissionId };
       log({ event: "queue.place_freed", ...line }, "warn");
@@ -192,7 +194,7 @@ export class QueueObject extends DurableObject<QueueBindings> {
   }
 
   /** Calls another object. Returns null when it cannot be reached. */
-  async #answered<T>({ taskId }: QueueRow, call: () => Promise<T>): Promise<T | null> {
+  async #answered<T>({ taskId }: Holder, call: () => Promise<T>): Promise<T | null> {
     return withinTime<T | null>(call, null, CALL_TIMEOUT_MS).catch((error: unknown) => {
       const line = { connection: this.#connection, task_id: taskId, error: errorText(error) };
       log({ event: "queue.unreached", ...line }, "warn");
@@ -211,4 +213,11 @@ export class QueueObject extends DurableObject<QueueBindings> {
     if (name === undefined) throw new Error("a queue needs the name of its connection");
     return name;
   }
+}
+
+/** Returns how many places a connection has (`Moment.places`). */
+function placesOf(name: string, { connections, disabledConnections }: Config): Moment["places"] {
+  const own = connections.get(name);
+  if (own !== undefined) return own.inFlight ?? Infinity;
+  return disabledConnections.some((disabled) => disabled.name === name) ? 0 : null;
 }

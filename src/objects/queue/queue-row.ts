@@ -16,10 +16,15 @@ export interface PlaceOrder {
   readonly since: number;
 }
 
+/** A submission that has a place: its call is told of it, and its task is asked whether it needs the place. */
+export type Holder = Pick<PlaceOrder, "submissionId" | "taskId" | "attempt">;
+
 /** The place of a submission, about which its task is asked. */
 export interface HeldPlace {
   readonly submissionId: string;
   readonly connection: string;
+  /** Number of the attempt that has the place. Absent when the present one is meant. */
+  readonly attempt?: number;
 }
 
 /** The place that the call of a submission has got. */

@@ -3,24 +3,24 @@ import type { QueueLeave } from "../../core/duties/queue-leave.ts";
 import { withinTime } from "../../lib/timeout.ts";
 import { type ObjectNamespaces, queueObject } from "../object-names.ts";
 
-/** Largest number of queues that are called at the same time. */
-const CONCURRENCY = 6;
 /** Time limit in milliseconds for the question for the position of a submission, for which a reader waits. */
 const POSITION_TIMEOUT_MS = 300;
 
 /**
- * Tells the queues of connections that a submission leaves them.
+ * Tells the queues of connections that a submission leaves them: all at once, so that a queue that fails or hangs keeps
+ * no other from hearing of it.
  * @returns true when all have confirmed it in time.
- * @throws when a queue fails.
+ * @throws AggregateError when a queue fails.
  */
 export function leaveQueues(
   env: ObjectNamespaces,
-  { connections, submissionId }: QueueLeave,
+  { connections, submissionId, ranAt }: QueueLeave,
   timeoutMs: number,
 ): Promise<boolean> {
-  const leave = async (name: string) => await queueObject(env, name).leave(submissionId);
+  const leave = async (name: string) =>
+    await queueObject(env, name).leave(submissionId, Infinity, name === ranAt);
   const call = async () => {
-    await pMap(connections, leave, { concurrency: CONCURRENCY });
+    await pMap(connections, leave, { stopOnError: false });
     return true;
   };
   return withinTime(call, false, timeoutMs);

@@ -224,9 +224,9 @@ export class TaskObject extends DurableObject<ObjectBindings> {
    * Tells whether a submission may use the place that it holds at a connection; false means that the place is free. A
    * task that does not exist holds none.
    */
-  holdsPlace({ submissionId, connection }: HeldPlace): boolean {
+  holdsPlace({ submissionId, connection, attempt }: HeldPlace): boolean {
     this.#platform.prepare(this.env);
-    return holdsPlace(this.#platform.load(), submissionId, connection);
+    return holdsPlace(this.#platform.load(), submissionId, connection, attempt);
   }
 
   /**

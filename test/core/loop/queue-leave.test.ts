@@ -22,7 +22,10 @@ const LEAVE: QueueLeave = {
   taskId: ID,
   submissionId: SUBMISSION_ID,
   connections: [MEMBER_A, MEMBER_B],
+  ranAt: MEMBER_A,
 };
+/** The order of a submission that was never accepted. */
+const LEAVE_UNUSED: QueueLeave = { ...LEAVE, ranAt: null };
 const PLAIN = { provider: POOL, callbackUrl: null };
 const RESULT = aResultAtOnce(aCompletion());
 /** Answers to an order to leave queues, as the simulated queues know them. */
@@ -130,7 +133,7 @@ describe("the erasure of a task whose submission is in queues", () => {
     const host = new QueueHost(ending);
     await host.loop.applyAndErase(aSubmittedRegistration(PLAIN, HELD));
     expect((await host.loop.applyAndErase(aRefusal())).kind).toBe("erase");
-    expect(host.leaves).toEqual([LEAVE]);
+    expect(host.leaves).toEqual([LEAVE_UNUSED]);
     expect(host.stored).toBeNull();
     host.expectNoFailure();
   });
@@ -141,7 +144,7 @@ describe("the erasure of a task whose submission is in queues", () => {
     await host.loop.runUntilIdle();
     await host.loop.applyAndErase(aRefusal());
     await host.loop.runUntilIdle();
-    expect(host.leaves).toEqual([LEAVE]);
+    expect(host.leaves).toEqual([LEAVE_UNUSED]);
     expect(host.stored).toBeNull();
     host.expectNoFailure();
   });

@@ -12,9 +12,13 @@ import {
 } from "../../../src/api/submit/call-place.ts";
 import { PendingCall } from "../../../src/api/submit/pending-call.ts";
 import type { SubmissionPlan, SubmitCall } from "../../../src/api/submit/submission-plan.ts";
+import { NO_ORIGIN } from "../../../src/api/http/link-origin.ts";
 import { Problem } from "../../../src/api/http/problem.ts";
 import type { Party } from "./machine.ts";
 import type { Simulated } from "./outside.ts";
+
+/** A relay that does not know its own address, so that it makes no status links. */
+const NOWHERE = { runtime: { config: { publicUrl: null } }, origin: NO_ORIGIN };
 
 /** A submission as a client sends it. */
 export interface Request {
@@ -50,7 +54,7 @@ export async function submit(request: Request, worker: Worker): Promise<void> {
   worker.begun(submissionId);
   const plan = planOf(request, worker, submissionId);
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what is missing concerns the answer to the client
-  const call = { env, caller: callerOf(request.account) } as unknown as SubmitCall;
+  const call = { env, caller: callerOf(request.account), ...NOWHERE } as unknown as SubmitCall;
   try {
     if (request.isAsync) {
       const { isReplayed } = await callLater(plan, call, pending);

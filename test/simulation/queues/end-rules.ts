@@ -2,6 +2,7 @@ import type { Submission } from "../../../src/core/record/submission.ts";
 import { isOpen, isTerminal } from "../../../src/core/record/task.ts";
 import { MINUTE } from "../../core/builders.ts";
 import { coolDownsOf, isWaiting, mayRun, recordOf, rowsOf } from "./facts.ts";
+import { placesOf } from "./setting.ts";
 import type { World } from "./world.ts";
 
 /**
@@ -64,7 +65,9 @@ export class QuietRules {
     const { id, state, stay } = submission;
     const isIn = (name: string) =>
       rowsOf(machine.place("QUEUES", name)).some(({ submissionId }) => submissionId === id);
-    const isUnheard = state.kind === "queued" && stay?.connections.some(isIn) === false;
+    const { config } = deployment;
+    const queues = stay?.connections.filter((name) => placesOf(name, config) !== null) ?? [];
+    const isUnheard = state.kind === "queued" && queues.length > 0 && !queues.some(isIn);
     // A queue that is full is asked again too.
     if (deployment.setting.queueLimit < MANY) return;
     const isExcused = this.#isForgotten(taskId, id) || this.#world.isSlowlyRegistered(id);
@@ -91,8 +94,7 @@ export class QuietRules {
         mayRun(record(row.taskId), row.submissionId, name) ||
         (!row.isWaiting && this.#isForgotten(row.taskId, row.submissionId)),
     ).length;
-    const own = deployment.config.connections.get(name);
-    const places = own === undefined ? Infinity : (own.inFlight ?? Infinity);
+    const places = placesOf(name, deployment.config) ?? Infinity;
     const { all, ofPools } = coolDownsOf(queue, machine.clock.now);
     const waiting = rows.some(
       (row) =>

@@ -1,4 +1,4 @@
-import type { Deployment } from "./setting.ts";
+import { type Deployment, placesOf } from "./setting.ts";
 import * as z from "zod";
 import { HOUR, MINUTE, SECOND } from "../../core/builders.ts";
 import { coolDownOf, coolDownsOf, rowsOf, type StoredRow } from "./facts.ts";
@@ -25,15 +25,10 @@ export function namedIn([first, upTo]: readonly unknown[]) {
 
 const LATER = "what is about an earlier attempt changes nothing";
 
-/** Returns the promise that an order to leave has broken; null when it has broken none. */
-function brokenByLeave(_: StoredRow | undefined, row: StoredRow | undefined, attempt: number) {
+/** Returns the promise that an order to leave, or the report of a refusal, has broken; null when it has broken none. */
+function brokenByEnd(_: StoredRow | undefined, row: StoredRow | undefined, attempt: number) {
   const isGone = row === undefined || row.attempt > attempt;
-  return isGone ? null : "who leaves a queue has no row there";
-}
-
-/** Does the same for the report of a refusal. A late question may have brought back the row of an earlier attempt. */
-function brokenByRefusal(_: StoredRow | undefined, row: StoredRow | undefined, attempt: number) {
-  return row?.attempt === attempt ? "who is refused has no row" : null;
+  return isGone ? null : "who leaves a queue or is refused has no row there";
 }
 
 /** Does the same for a question for a place. */
@@ -48,15 +43,6 @@ function brokenByAsk(
   const isLeft = known === undefined && row?.isWaiting === true;
   return isLeft && !mayWait ? "who does not wait has no row" : null;
 }
-
-type Broken = (
-  known: StoredRow | undefined,
-  row: StoredRow | undefined,
-  attempt: number,
-  mayWait: boolean,
-) => string | null;
-
-const BROKEN_BY: Readonly<Record<string, Broken>> = { ask: brokenByAsk, refuse: brokenByRefusal };
 
 /** The longest cool-downs by their cause, in milliseconds. */
 const LONGEST_MS = [
@@ -89,9 +75,8 @@ export class QueueRules {
     const held = rows.filter(({ isWaiting }) => !isWaiting);
     const granted = held.filter((row) => !before.some((known) => isGrantOf(known, row)));
     this.#checkFreed(place, before, held);
-    const own = config.connections.get(place.name);
-    if (own === undefined) return;
-    const places = own.inFlight ?? Infinity;
+    const places = placesOf(place.name, config);
+    if (places === null) return this.#checkRemoved(place, granted);
     if (granted.length > 0) this.#observe("a place is granted");
     if (granted.length > 0 && held.length > places) {
       this.#report("no place is granted above the limit", `${held.length} of ${places}`);
@@ -103,8 +88,16 @@ export class QueueRules {
       this.#report("a free place is granted at once", `${held.length} of ${places} are held`);
     }
     for (const row of granted) this.#checkOrder(row, granted, held, waiting);
-    const most = (via: string) => config.connections.get(via)?.queueLimit ?? 0;
+    const most = (via: string) => config.connections.get(via)?.queueLimit ?? Infinity;
     this.#checkLimits(before, rows, most);
+  }
+
+  /** Requires that a connection which was removed gives places only to those whose tasks are to fail. */
+  #checkRemoved({ name }: Place, granted: readonly StoredRow[]): void {
+    const other = granted.find(({ via }) => via !== name);
+    if (other === undefined) return;
+    const promise = "a connection that was removed takes no submission to a pool";
+    this.#report(promise, `${other.submissionId} at ${name}`);
   }
 
   /** Requires that no submission that may have a job has lost its place. */
@@ -144,7 +137,7 @@ export class QueueRules {
     const rowOf = () => rowsOf(place).find(({ submissionId }) => submissionId === id);
     const known = rowOf();
     return () => {
-      const broken = BROKEN_BY[method] ?? brokenByLeave;
+      const broken = method === "ask" ? brokenByAsk : brokenByEnd;
       const isLater = known !== undefined && known.attempt > attempt;
       const row = rowOf();
       const isLost = isLater && row?.attempt !== known.attempt;

@@ -3,7 +3,7 @@ import { Random } from "../random.ts";
 import type { Request } from "./caller.ts";
 import { endRules, QuietRules } from "./end-rules.ts";
 import type { Faults, Machine } from "./machine.ts";
-import { POOL, raised, reduced, resized, settingFrom, timesFrom } from "./setting.ts";
+import { faulty, POOL, raised, reduced, resized, settingFrom, timesFrom } from "./setting.ts";
 import { type Behaviour, GOOD } from "./upstream.ts";
 import { type Violation, World } from "./world.ts";
 
@@ -123,7 +123,17 @@ function calm(world: World): void {
     const { cap, hook, longestMs } = behaviour;
     world.upstream.behaviours.set(name, { ...GOOD, cap, hook, longestMs });
   }
-  if (world.random.isLucky(0.2)) world.deploy(raised(world.deployment.setting));
+  const { random, deployment } = world;
+  const { setting } = deployment;
+  const { disabled } = setting;
+  if (disabled === null) {
+    if (random.isLucky(0.2)) world.deploy(raised(setting));
+  } else {
+    // A submission that a late question has brought back is found when its turn has come, which must come therefore.
+    const isMended = random.isLucky(0.7);
+    const without = isMended ? setting : reduced(setting, random, disabled);
+    world.deploy({ ...without, disabled: null });
+  }
 }
 
 function faultsFrom(random: Random): Faults {
@@ -217,6 +227,14 @@ function move(world: World): void {
         if (deployment.setting.places.size === 0) return;
         world.deploy(reduced(deployment.setting, random));
         world.observe("a connection is removed");
+      },
+    ],
+    [
+      0.8,
+      () => {
+        if (deployment.setting.places.size === 0) return;
+        world.deploy(faulty(deployment.setting, random));
+        world.observe("a fault of a connection comes or goes");
       },
     ],
     [

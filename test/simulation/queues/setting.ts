@@ -14,6 +14,8 @@ export interface Setting {
   readonly places: ReadonlyMap<string, number | null>;
   /** Members of the pool; null when there is none. */
   readonly pool: readonly string[] | null;
+  /** Connection that a fault in its entry disables, and the pool that it is in. Null when there is none. */
+  readonly disabled: string | null;
   /** Largest number of submissions that wait, of each name. */
   readonly queueLimit: number;
 }
@@ -33,7 +35,7 @@ export function settingFrom(random: Random): Setting {
   const members = names.filter(() => random.isLucky(0.7));
   const pool = random.isLucky(0.6) && members.length > 0 ? members : null;
   if (pool !== null && random.isLucky(0.1)) places.set(pool[0] ?? "a", null);
-  return { places, pool, queueLimit: random.pick([1_000, 1_000, 1_000, 4, 1, 0]) };
+  return { places, pool, disabled: null, queueLimit: random.pick([1_000, 1_000, 1_000, 4, 1, 0]) };
 }
 
 /** Returns a setting with another number of places of one connection. */
@@ -48,12 +50,22 @@ export function raised(setting: Setting): Setting {
   return { ...setting, places: new Map(places) };
 }
 
-/** Returns a setting without one connection, and without the pool if it is a member. */
-export function reduced(setting: Setting, random: Random): Setting {
-  const name = random.pick([...setting.places.keys()]);
+/** Returns a setting without a connection: the pool that it is in loses it, and perhaps goes too. */
+export function reduced(
+  setting: Setting,
+  random: Random,
+  name = random.pick([...setting.places.keys()]),
+): Setting {
   const places = new Map([...setting.places].filter(([each]) => each !== name));
-  const isMember = setting.pool?.includes(name) === true;
-  return { ...setting, places, pool: isMember ? null : setting.pool };
+  const rest = setting.pool?.filter((each) => each !== name) ?? [];
+  const isPoolKept = rest.length === setting.pool?.length || random.isLucky(0.5);
+  return { ...setting, places, pool: isPoolKept && rest.length > 0 ? rest : null };
+}
+
+/** Returns a setting in which one connection has a fault, or none has. */
+export function faulty(setting: Setting, random: Random): Setting {
+  const names = [...setting.places.keys()];
+  return { ...setting, disabled: setting.disabled === null ? random.pick(names) : null };
 }
 
 const base = baseConfig();
@@ -83,11 +95,14 @@ export function timesFrom(random: Random): Times {
 export function deploymentOf(setting: Setting, times: Times): Deployment {
   const model = base.connections.get("a");
   if (model === undefined) throw new Error("the configuration has no connection");
-  const { queueLimit } = setting;
+  const { queueLimit, disabled } = setting;
   const all = new Map<string, Connection>();
   for (const [name, inFlight] of setting.places)
-    all.set(name, { ...model, name, inFlight, queueLimit });
-  if (setting.pool !== null) {
+    if (name !== disabled) all.set(name, { ...model, name, inFlight, queueLimit });
+  const isPoolFaulty = disabled !== null && setting.pool?.includes(disabled) === true;
+  const faults = disabled === null ? [] : [disabled, ...(isPoolFaulty ? [POOL] : [])];
+  const disabledConnections = faults.map((name) => ({ name, provider: "ark", issues: [] }));
+  if (setting.pool !== null && !isPoolFaulty) {
     const members = setting.pool.flatMap((name) => all.get(name) ?? []);
     const pool = { members, submitsFailedAgain: false };
     all.set(POOL, { ...model, name: POOL, inFlight: null, queueLimit, pool });
@@ -99,5 +114,16 @@ export function deploymentOf(setting: Setting, times: Times): Deployment {
   const { queueMs, submitUnknownMs, taskDeadlineMs } = times;
   const changes = { polls, asyncTimeoutMs, isCancelable, queueMs, submitUnknownMs, taskDeadlineMs };
   const policy = aPolicy(changes);
-  return { setting, config: { ...base, connections: all, asyncTimeoutMs, queueMs }, policy };
+  const config = { ...base, connections: all, disabledConnections, asyncTimeoutMs, queueMs };
+  return { setting, config, policy };
+}
+
+/** Returns how many places a connection has: none while it is disabled. Null when it was removed. */
+export function placesOf(
+  name: string,
+  { connections, disabledConnections }: Config,
+): number | null {
+  const own = connections.get(name);
+  if (own !== undefined) return own.inFlight ?? Infinity;
+  return disabledConnections.some((disabled) => disabled.name === name) ? 0 : null;
 }
