@@ -248,10 +248,10 @@ describe("a refused attempt", () => {
     expect(errorOf(finish(again, anAttemptStart(2), QUEUE_ENDS_AT))).toBe("queue_timeout");
   });
 
-  it("the call of a caller who waits for its answer waits ten seconds for another attempt", () => {
+  it("the call of a caller who waits for its answer waits thirty seconds for another attempt", () => {
     const task = apply(held, aRefusedCall(), LATER);
     expect(task.submission).toMatchObject({
-      state: { kind: "queued", failsAt: LATER + 10 * SECOND },
+      state: { kind: "queued", failsAt: LATER + 30 * SECOND },
       stay: { attempt: 2 },
     });
     expect(replyTo(held, aRefusedCall(), QUEUE_ENDS_AT)).toBe("again");

@@ -59,9 +59,9 @@ export function startCall(
 function upstreamOf(
   { upstream }: OpenTask,
   { stay }: Submission,
-  { connection = null }: CallStartedEvent,
+  { connection }: CallStartedEvent,
 ): Upstream | null {
-  if (stay === undefined || connection === null || upstream === null) return upstream;
+  if (stay === undefined || connection === undefined || upstream === null) return upstream;
   return { ...upstream, connection };
 }
 
