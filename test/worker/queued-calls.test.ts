@@ -199,15 +199,15 @@ describe("calls that wait for a place", () => {
 
   it("one is kept while its queues take long to answer, and then for as long as its registration may take", async () => {
     const queues = { connections: [crypto.randomUUID(), crypto.randomUUID()], account: null };
-    const stored = { ...A_CALL, taskId: crypto.randomUUID(), submissionId: crypto.randomUUID() };
-    const object = env.CALLS.getByName(stored.submissionId);
+    const call = { ...A_CALL, taskId: crypto.randomUUID(), submissionId: crypto.randomUUID() };
+    const object = env.CALLS.getByName(call.submissionId);
     const asked = vi.spyOn(QueueObject.prototype, "ask").mockImplementation(() => {
       pass(4 * SECOND);
       return { kind: "waiting", position: 1 };
     });
     const keys = () =>
       runInDurableObject(object, (_, { storage }) => [...storage.kv.list()].map(([key]) => key));
-    await object.storeCall({ ...stored, queues }, new Response("{}").body);
+    await object.storeCall({ ...call, queues }, new Response("{}").body);
     expect(asked).toHaveBeenCalledTimes(2);
     const alarmAt = await runInDurableObject(object, (_, { storage }) => storage.getAlarm());
     expect(alarmAt).toBe(Date.now() + 30 * SECOND);
@@ -224,10 +224,10 @@ describe("calls that wait for a place", () => {
     const relay = await aQueuedRelay({ a: { in_flight: 1 } });
     const [a] = relay.names;
     const account = await anAccount(5);
-    const { begin } = CallObject.prototype;
-    vi.spyOn(CallObject.prototype, "begin").mockImplementation(async function (this: CallObject) {
+    const begun = vi.spyOn(CallObject.prototype, "begin");
+    begun.mockImplementationOnce(async function (this: CallObject) {
       await this.drop();
-      return begin.call(this);
+      return this.begin();
     });
     const headers = { ...ASYNC, "Relay-Account": account, "Relay-Credits": "5" };
     const { id, response } = await submitTo(relay, a, { headers });

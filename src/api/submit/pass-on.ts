@@ -24,6 +24,7 @@ import { statusUrlOf, unknownOutcome } from "./submitted.ts";
  * and its outcome is still being stored.
  */
 const STOP_MS = 20 * SECOND_MS;
+const UNKNOWN = { kind: "unknown", statusCode: null } as const;
 
 /**
  * Lets an object of its own (objects/call) send the call of a submission, and passes its answer on to the caller. The
@@ -94,12 +95,9 @@ async function passedAnswer(
   const object = newCallObject(env);
   const send = async (): Promise<PassedAnswer> =>
     await object().passOn(storedCallOf(plan), order, stream, accountOf(caller));
+  const { submitTimeoutMs } = runtime.config;
   try {
-    const passed = await withinTime<PassedAnswer | null>(
-      send,
-      null,
-      runtime.config.submitTimeoutMs,
-    );
+    const passed = await withinTime<PassedAnswer | null>(send, null, submitTimeoutMs);
     if (passed !== null) return passed;
   } catch (error) {
     log({ event: "call.lost", task_id: event.id, error: errorText(error) }, "error");
@@ -112,7 +110,7 @@ async function passedAnswer(
     case "going_on":
       return null;
     case "lost":
-      await bringOutcome(event.id, submissionId, { kind: "unknown", statusCode: null }, submitCall);
+      await bringOutcome(event.id, submissionId, UNKNOWN, submitCall);
       return null;
   }
 }
