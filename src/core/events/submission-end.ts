@@ -71,7 +71,8 @@ export function endSubmission(
 
 /**
  * Returns the effect of the moment when a submission has waited for too long: its call was not sent, or its outcome has
- * stayed unknown and no job has become known. The task fails.
+ * stayed unknown and no job has become known. The task fails. If the caller waits, no attempt has followed a refused one,
+ * because the Worker has ended: the submission is then withdrawn, as after any refusal.
  */
 export function endLostSubmission(
   record: TaskRecord | null,
@@ -79,14 +80,14 @@ export function endLostSubmission(
   now: number,
 ): Decision {
   if (record === null || !isOpen(record)) return unchanged(record);
-  const state = record.submission?.state;
-  if (state?.kind !== "queued" && state?.kind !== "unknown") return unchanged(record);
+  if (!isSubmitted(record)) return unchanged(record);
+  const { state, isCall } = record.submission;
+  if (state.kind !== "queued" && state.kind !== "unknown") return unchanged(record);
   if (state.failsAt > now) return unchanged(record);
-  return changed(
-    state.kind === "queued"
-      ? finishUnsent(record, QUEUE_TIMEOUT, policy, now)
-      : finishUnknownSubmission(record, null, policy, now),
-  );
+  if (state.kind === "unknown") return changed(finishUnknownSubmission(record, null, policy, now));
+  return isCall === true
+    ? changed(finishUnsent(record, QUEUE_TIMEOUT, policy, now))
+    : withdraw(record, now);
 }
 
 /**

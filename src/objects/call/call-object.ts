@@ -136,7 +136,8 @@ const REST_MS = MINUTE_MS;
  *
  * The call is sent again only after a proof that it has started nothing: before it is sent, the state `sending` is
  * stored, and an alarm that finds this state reports that the outcome is unknown. A refusal is stored before it is
- * reported to the task and the queue, and only then the call asks for another place. `passOn` is called once.
+ * reported to the task and the queue, and only then the call asks for another place. `passOn` stores no state before it
+ * sends, because each object without a name gets one such order in all.
  */
 export class CallObject extends DurableObject<CallBindings> {
   /** The caller to whom this instance passes an answer on. Null when it makes no such call. */

@@ -278,7 +278,7 @@ function withPlace(queued: QueuedCall, stay: CallStay, place: string, now: numbe
   return { ...queued, ask, stay: { ...stay, place } };
 }
 
-/** Returns a waiting call whose task is asked again later, because it could not be reached. */
+/** Returns a waiting call that asks again later, because its task or a queue could not be reached, or a queue was full. */
 export function askLater(queued: QueuedCall, now: number): QueuedCall {
   return { ...queued, ask: planRetry(queued.ask, now) };
 }
