@@ -208,7 +208,7 @@ it("connections with declarations of their upstream can be members of one pool i
   const base = { ...DECLARATIONS.runpod, key: "k" };
   const other = { ...base, key: "l", base_url: "https://b.example/v2", in_flight: 1, queue: 2 };
   const poolOf = (second: object) =>
-    faultsIn({ a: base, b: second, x: { provider: "pool", of: ["a", "b"] } });
+    faultsIn({ "gpu-1": base, "gpu-2": second, x: { provider: "pool", of: ["gpu-1", "gpu-2"] } });
   expect(poolOf(other)).toEqual([]);
   expect(poolOf({ ...other, words: { DONE: "failed" } })).toEqual([
     "CONNECTIONS.x.of.1 must name a connection of the same provider as the first",
@@ -238,6 +238,8 @@ it("the declaration of an upstream that is ready to paste can be limited and be 
     const auth = "Authorization: Bearer {key}";
     const own = { key: "k", auth, base_url: "https://gpu.example.com", in_flight: 1 };
     const entry = { ...json, ...own };
-    expect(faultsIn({ a: entry, b: entry, x: { provider: "pool", of: ["a", "b"] } })).toEqual([]);
+    expect(
+      faultsIn({ "gpu-1": entry, "gpu-2": entry, x: { provider: "pool", of: ["gpu-1", "gpu-2"] } }),
+    ).toEqual([]);
   }
 });
