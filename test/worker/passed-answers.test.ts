@@ -239,6 +239,19 @@ it("when an answer does not begin within SUBMIT_TIMEOUT_S, the caller gets 424, 
   await untilStatus(id, "completed");
 });
 
+it("a long answer that begins after SUBMIT_TIMEOUT_S is read at once to its end, and completes the task", async () => {
+  const passTime = holdTimers(SUBMIT_TIMEOUT_MS);
+  const upstream = aSlowUpstream(...inTwoParts(900_000));
+  const painted = paint(upstream.site);
+  await until(() => vi.mocked(fetch).mock.calls.length > 0);
+  passTime();
+  const { response, id } = await painted;
+  expect(await refusal(response)).toEqual({ status: 424, code: "submit_unknown" });
+  upstream.send(0);
+  upstream.send(1);
+  await untilStatus(id, "completed");
+});
+
 it("a refusal that comes after SUBMIT_TIMEOUT_S fails the task of which the caller knows, and its price is returned", async () => {
   const passTime = holdTimers(SUBMIT_TIMEOUT_MS);
   const gate = Promise.withResolvers<void>();

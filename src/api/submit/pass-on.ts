@@ -103,7 +103,12 @@ async function passedAnswer(
     log({ event: "call.lost", task_id: event.id, error: errorText(error) }, "error");
   }
   const stop = async (): Promise<StoppedWait> => await object().stopWaiting();
-  const stopped = await withTimeout<StoppedWait>("call", stop, { kind: "going_on" }, STOP_MS);
+  const stopped = await withTimeout<StoppedWait>(
+    "object of a call",
+    stop,
+    { kind: "going_on" },
+    STOP_MS,
+  );
   switch (stopped.kind) {
     case "whole":
       return stopped;

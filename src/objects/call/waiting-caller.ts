@@ -49,11 +49,6 @@ export class WaitingCaller {
     this.#readsUntil = readsUntil;
   }
 
-  /** True when a long answer is passed on. */
-  get isReading(): boolean {
-    return this.#stream !== null;
-  }
-
   /**
    * Decides that the caller gets the whole answer, unless the caller is told of the task already: because a long answer
    * is passed on, or because the caller has stopped waiting.
@@ -82,10 +77,11 @@ export class WaitingCaller {
   }
 
   /**
-   * Begins to pass on a long answer.
+   * Begins to pass on a long answer, unless the caller has stopped waiting.
    * @param secrets texts that the caller must not see.
    */
   begin(response: Response, secrets: readonly string[]): void {
+    if (this.#state === "has_left") return;
     const readsUntil = Math.min(Date.now() + MAX_READ_MS, this.#readsUntil);
     this.#stream = new PassedStream(statedBytes(response), secrets, readsUntil);
     const { status, headers } = response;
