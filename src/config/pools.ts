@@ -6,7 +6,7 @@ import type { DisabledConnection } from "./declared-connections.ts";
 import type { ConfigIssue } from "./issue.ts";
 import { queueLimitIssues, queueLimitsOf } from "./queue-limits.ts";
 
-/** A submission asks the queue of each member, so that their number is limited. */
+/** Largest number of members. A submission that waits is in the queue of each. */
 const MAX_MEMBERS = 32;
 const A_LIST = `must be a list of 1 to ${MAX_MEMBERS} names of connections`;
 

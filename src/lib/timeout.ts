@@ -1,5 +1,5 @@
 import { SECOND_MS } from "../core/time.ts";
-import { errorText, log } from "./log.ts";
+import { errorText, log, type LogLine } from "./log.ts";
 
 /**
  * Time limit in milliseconds of a poll, including all its requests for the state of the job. `CALLBACK_TIMEOUT_S`, the
@@ -91,4 +91,25 @@ export async function withTimeout<T>(
     log({ event: "call.unanswered", what: name, error: errorText(error) }, "warn");
     return fallback;
   }
+}
+
+/**
+ * Waits at most `ms` milliseconds for the answer of another Durable Object to a call that is repeated or done without.
+ * Returns null when the call takes longer, and when it fails; both are logged.
+ * @param line line for the log, without the cause.
+ */
+export async function answerWithin<T>(
+  ms: number,
+  line: LogLine,
+  call: () => Promise<T>,
+): Promise<T | null> {
+  let cause = "no answer in time";
+  try {
+    const answer = await withinTime<T | null>(call, null, ms);
+    if (answer !== null) return answer;
+  } catch (error) {
+    cause = errorText(error);
+  }
+  log({ ...line, error: cause }, "warn");
+  return null;
 }

@@ -248,13 +248,33 @@ describe("a refused attempt", () => {
     expect(errorOf(finish(again, anAttemptStart(2), QUEUE_ENDS_AT))).toBe("queue_timeout");
   });
 
-  it("the call of a caller who waits for its answer waits ten seconds for another attempt", () => {
+  it("the call of a caller who waits for its answer waits thirty seconds for another attempt", () => {
     const task = apply(held, aRefusedCall(), LATER);
     expect(task.submission).toMatchObject({
-      state: { kind: "queued", failsAt: LATER + 10 * SECOND },
+      state: { kind: "queued", failsAt: LATER + 30 * SECOND },
       stay: { attempt: 2 },
     });
     expect(replyTo(held, aRefusedCall(), QUEUE_ENDS_AT)).toBe("again");
+  });
+
+  it("the call of a caller who waits is withdrawn when no other attempt has begun in time, and its price is returned", () => {
+    const lost: TaskEvent = { type: "submission_lost" };
+    const endsAt = LATER + 30 * SECOND;
+    const refused = apply(held, aRefusedCall(), LATER);
+    expect(nextStep(refused, POLICY, endsAt)).toEqual({ kind: "event", event: lost });
+    expectUnchanged(refused, anAttemptStart(2, MEMBER_B), endsAt);
+    expect(callStartOf(refused, anAttemptStart(2, MEMBER_B))).toEqual({ kind: "gone" });
+    expect(transition(refused, lost, POLICY, endsAt)).toMatchObject({
+      kind: "erase",
+      because: "not_submitted",
+    });
+    const priced = apply(withPrice(asOpen(held)), aRefusedCall(), LATER);
+    const hidden = apply(priced, lost, endsAt);
+    expect(hidden).toMatchObject({
+      status: "charging",
+      credits: { state: { kind: "refunding", retryAt: endsAt } },
+    });
+    expect(firstLeaveOf(priced, hidden)).toEqual(LEAVE);
   });
 
   it("an attempt that is refused after its outcome counted as unknown fails the task as any refusal, and no other follows", () => {

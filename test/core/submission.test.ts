@@ -320,6 +320,21 @@ describe("a submission that the upstream has accepted", () => {
 });
 
 describe("a submission that was refused, or not sent", () => {
+  it("a task of which the waiting caller knows already fails by a refusal that comes later, keeps the answer, and is refunded before its callback", () => {
+    const refusal = { ...aRefusal(429, "busy", ANSWER), isTaskKnown: true } as const;
+    const failed = apply(priced, refusal, LATER);
+    expect(failed).toMatchObject({
+      status: "failed",
+      credits: credits(refunding(LATER)),
+      callback: { state: { kind: "held" } },
+      submission: { answer: ANSWER, state: { statusCode: 429, refusal: "busy" } },
+    });
+    expect(apply(priced, { ...NOT_SENT, isTaskKnown: true }, LATER)).toMatchObject({
+      status: "failed",
+      submission: { state: { kind: "unsent" } },
+    });
+  });
+
   it.each(REFUSALS)(
     "a task without a price is erased when its submission was %s",
     (_what, event) => {

@@ -173,7 +173,7 @@ it.each([
 ])(
   "docs/cost.md states what the object uses that makes a call whose answer is passed on, %s",
   async (_, site, rowsWritten) => {
-    const requests = (["passOn", "isPassing", "alarm"] as const).map((name) =>
+    const requests = (["passOn", "stopWaiting", "alarm"] as const).map((name) =>
       vi.spyOn(CallObject.prototype, name),
     );
     const rows: { readonly mock: { readonly calls: readonly unknown[] } }[] = [];

@@ -1,4 +1,4 @@
-import type { Retry } from "../../src/core/record/credits.ts";
+import type { Retry } from "../../src/core/record/retry.ts";
 import type { Notice } from "../../src/core/record/operator-notice.ts";
 import { isTerminal, type TaskRecord, type TerminalTask } from "../../src/core/record/task.ts";
 import { MINUTE, SECOND } from "../core/builders.ts";

@@ -19,6 +19,14 @@ export async function isolateOf(bindings: object): Promise<WithStartup> {
 
 const passing: DurableObjectId[] = [];
 
+/** How the answer to the next call that is passed on gets lost. Null when it does not. */
+let losing: (() => Promise<never>) | null = null;
+
+/** Lets the answer to the next call that is passed on get lost, while its object goes on. */
+export function loseNextPassing(lose: () => Promise<never>): void {
+  losing = lose;
+}
+
 /** Returns the object of the last call whose answer was passed on. */
 export function lastPassing() {
   const id = passing.at(-1);
@@ -35,9 +43,13 @@ function callsWith(bindings: object) {
       await runInDurableObject(stub, (instance) => {
         Object.defineProperty(instance, "env", { value });
       });
-      return stub.passOn(...call);
+      const lose = losing;
+      losing = null;
+      if (lose === null) return stub.passOn(...call);
+      void stub.passOn(...call);
+      return await lose();
     };
-    return { passOn, isPassing: () => stub.isPassing() };
+    return { passOn, stopWaiting: () => stub.stopWaiting() };
   };
   return {
     newUniqueId: () => {

@@ -8,7 +8,7 @@ import { pass, until, useClock } from "./clock.ts";
 import { lose, withTasks } from "./lost-calls.ts";
 import { restart, wake } from "./objects.ts";
 import { answering, type Site } from "./outside.ts";
-import { isolateOf, lastPassing } from "./isolates.ts";
+import { isolateOf, lastPassing, loseNextPassing } from "./isolates.ts";
 import { answerFrom } from "./started.ts";
 import { anArk, BINDINGS, named, readSubmitted, submit } from "./submitted.ts";
 import { holdTimers } from "./timers.ts";
@@ -237,6 +237,85 @@ it("when an answer does not begin within SUBMIT_TIMEOUT_S, the caller gets 424, 
   expect(await refusal(again)).toEqual({ status: 409, code: "submission_running" });
   upstream.send(0);
   await untilStatus(id, "completed");
+});
+
+it("a long answer that begins after SUBMIT_TIMEOUT_S is read at once to its end, and completes the task", async () => {
+  const passTime = holdTimers(SUBMIT_TIMEOUT_MS);
+  const upstream = aSlowUpstream(...inTwoParts(900_000));
+  const painted = paint(upstream.site);
+  await until(() => vi.mocked(fetch).mock.calls.length > 0);
+  passTime();
+  const { response, id } = await painted;
+  expect(await refusal(response)).toEqual({ status: 424, code: "submit_unknown" });
+  upstream.send(0);
+  upstream.send(1);
+  await untilStatus(id, "completed");
+});
+
+it("a refusal that comes after SUBMIT_TIMEOUT_S fails the task of which the caller knows, and its price is returned", async () => {
+  const passTime = holdTimers(SUBMIT_TIMEOUT_MS);
+  const gate = Promise.withResolvers<void>();
+  anArk().on(VIDEOS, async (...sent) => {
+    await gate.promise;
+    return answering({ error: { message: "no such size" } }, 400)(...sent);
+  });
+  const account = await anAccount(PRICE);
+  const { key } = await aKey(account);
+  const headers = { "Idempotency-Key": crypto.randomUUID() };
+  const request = aRequest(PATH, { body: BODY, key, headers });
+  const answered = answerFrom(await isolateOf(OFFERED), request);
+  await until(() => vi.mocked(fetch).mock.calls.length > 0);
+  passTime();
+  const { code, task } = Unknown.parse(await (await answered).json());
+  expect(code).toBe("submit_unknown");
+  gate.resolve();
+  await untilStatus(task.id, "failed");
+  expect(await readSubmitted(task.id)).toMatchObject({
+    error: { code: "upstream_error" },
+    submission: { state: "unknown", status_code: 400, refusal: "final" },
+  });
+  await wake(task.id);
+  expect(await balanceOf(account)).toBe(PRICE);
+});
+
+it("when the caller loses its connection to the object that makes a call, and is told of the task, a later refusal fails the task", async () => {
+  const gate = Promise.withResolvers<void>();
+  anArk().on(VIDEOS, async (...sent) => {
+    await gate.promise;
+    return answering({ error: { message: "no such size" } }, 400)(...sent);
+  });
+  const { id, headers } = named();
+  const isolate = await isolateOf({ ...BINDINGS });
+  loseNextPassing(lose);
+  const request = aRequest(PATH, { body: BODY, headers });
+  const response = await answerFrom(isolate, request);
+  expect(await refusal(response)).toEqual({ status: 424, code: "submit_unknown" });
+  gate.resolve();
+  await untilStatus(id, "failed");
+  expect(await readSubmitted(id)).toMatchObject({
+    submission: { state: "unknown", refusal: "final" },
+  });
+});
+
+it("a caller who stops waiting while the refusal is reported to the task gets the refusal, and no task is left", async () => {
+  const passTime = holdTimers(SUBMIT_TIMEOUT_MS);
+  const error = { error: { message: "no such size" } };
+  let isReported = false;
+  let isTimePassed = false;
+  const bindings = withTasks({
+    endCall: async (call) => {
+      isReported = true;
+      await until(() => isTimePassed);
+      return call();
+    },
+  });
+  const painted = paint(answering(error, 400), bindings);
+  await until(() => isReported);
+  passTime();
+  isTimePassed = true;
+  const { response, id } = await painted;
+  expect([response.status, await response.json()]).toEqual([400, error]);
+  expect((await callWith(BINDINGS, `/v1/tasks/${id}`)).status).toBe(404);
 });
 
 it.each<[string, number, Site]>([

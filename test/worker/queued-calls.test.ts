@@ -1,5 +1,9 @@
+import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
+import { CallObject } from "../../src/objects/call/call-object.ts";
+import type { StoredCall } from "../../src/objects/call/call-plan.ts";
+import { QueueObject } from "../../src/objects/queue/queue-object.ts";
 import { aKey, anAccount, balanceOf } from "./accounts.ts";
 import { callWith, invalid, refusal } from "./client.ts";
 import { pass, until, useClock } from "./clock.ts";
@@ -26,6 +30,7 @@ import {
 } from "./queued-relay.ts";
 import { ARK_PATH, BODY } from "./submitted.ts";
 import { CALLBACK_URL, cancel } from "./tasks.ts";
+import { holdTimers } from "./timers.ts";
 
 useClock();
 
@@ -43,6 +48,19 @@ function fault(code: string, message = code) {
 const IMAGE = {
   path: "/images/generations",
   body: JSON.stringify({ model: "doubao-seedream-4-0-250828", prompt: "a fox" }),
+};
+/** A call as its object stores it. */
+const A_CALL: Omit<StoredCall, "taskId" | "submissionId"> = {
+  connection: "ark",
+  model: "m",
+  path: ARK_PATH,
+  sentPath: ARK_PATH,
+  headers: [],
+  keyHeader: null,
+  jobId: null,
+  isHookExpected: false,
+  storesFiles: false,
+  secrets: { hasCustomerKey: false, isOfAccount: false, hookToken: null },
 };
 const BUSY = answering(fault("InflightBatchsizeExceeded"), 429);
 const OVERDUE = answering(fault("AccountOverdueError"), 403);
@@ -177,6 +195,66 @@ describe("calls that wait for a place", () => {
     const { response } = await submitTo(relay, relay.names[0], { headers });
     expect(await refusal(response)).toMatchObject({ code: "insufficient_credits" });
     await until(async () => (await queueState(relay.names[0])).held === 0);
+  });
+
+  it("one is kept while its queues take long to answer, and then for as long as its registration may take", async () => {
+    const queues = { connections: [crypto.randomUUID(), crypto.randomUUID()], account: null };
+    const call = { ...A_CALL, taskId: crypto.randomUUID(), submissionId: crypto.randomUUID() };
+    const object = env.CALLS.getByName(call.submissionId);
+    const asked = vi.spyOn(QueueObject.prototype, "ask").mockImplementation(() => {
+      pass(4 * SECOND);
+      return { kind: "waiting", position: 1 };
+    });
+    const keys = () =>
+      runInDurableObject(object, (_, { storage }) => [...storage.kv.list()].map(([key]) => key));
+    await object.storeCall({ ...call, queues }, new Response("{}").body);
+    expect(asked).toHaveBeenCalledTimes(2);
+    const alarmAt = await runInDurableObject(object, (_, { storage }) => storage.getAlarm());
+    expect(alarmAt).toBe(Date.now() + 30 * SECOND);
+    pass(29 * SECOND);
+    await runDurableObjectAlarm(object);
+    expect(await keys()).toContain("call");
+    pass(SECOND);
+    await runDurableObjectAlarm(object);
+    expect(await keys()).toEqual([]);
+  });
+
+  it("one that its object has forgotten, because the registration took too long, fails its task at once, and its price is returned", async () => {
+    const outside = members();
+    const relay = await aQueuedRelay({ a: { in_flight: 1 } });
+    const [a] = relay.names;
+    const account = await anAccount(5);
+    const begun = vi.spyOn(CallObject.prototype, "begin");
+    begun.mockImplementationOnce(async function (this: CallObject) {
+      await this.drop();
+      return this.begin();
+    });
+    const headers = { ...ASYNC, "Relay-Account": account, "Relay-Credits": "5" };
+    const { id, response } = await submitTo(relay, a, { headers });
+    expect(response.status).toBe(202);
+    await until(async () => (await readTask(relay, id)).status === "failed");
+    expect(await readTask(relay, id)).toMatchObject({
+      error: { code: "upstream_error" },
+      submission: { state: "unsent" },
+    });
+    await until(async () => (await balanceOf(account)) === 5);
+    await until(async () => (await queueState(a)).held === 0);
+    expect(outside.sentTo(A)).toEqual([]);
+  });
+
+  it("one that could not reach a queue before its registration asks again seconds after it", async () => {
+    members();
+    const relay = await aQueuedRelay({ a: { in_flight: 1 } });
+    const [a] = relay.names;
+    const ask = vi.spyOn(QueueObject.prototype, "ask");
+    ask.mockImplementationOnce(() => {
+      throw new Error("unreachable");
+    });
+    const id = await waitFor(relay, a);
+    expect(await queueState(a)).toMatchObject({ held: 0, waiting: 0 });
+    pass(5 * SECOND);
+    await work(relay, id);
+    expect(await readTask(relay, id)).toMatchObject({ submission: { state: "accepted" } });
   });
 
   it("one in a pool that gets a place at once leaves the queues that it has asked before", async () => {
@@ -466,6 +544,37 @@ describe("calls whose callers wait", () => {
     expect(sentTo(outside)).toHaveLength(2);
     await until(async () => (await balanceOf(account)) === 5);
     await until(async () => (await stored(id)).record === undefined);
+  });
+
+  it("and are answered by the result are sent to no other member after SUBMIT_TIMEOUT_S: a refusal then fails the task, and frees the place", async () => {
+    const passTime = holdTimers(90 * SECOND);
+    const gate = Promise.withResolvers<void>();
+    const outside = members();
+    outside.on(A, async (...sent) => {
+      await gate.promise;
+      return BUSY(...sent);
+    });
+    const relay = await aQueuedRelay();
+    const [a] = relay.names;
+    const account = await anAccount(5);
+    const id = crypto.randomUUID();
+    const priced = { "Relay-Account": account, "Relay-Credits": "5", "Relay-Task-Id": id };
+    const submitted = submitTo(relay, relay.pool, { ...IMAGE, headers: priced });
+    await until(() => outside.sentTo(A).length > 0);
+    passTime();
+    const { response } = await submitted;
+    expect(await refusal(response)).toMatchObject({ code: "submit_unknown" });
+    gate.resolve();
+    await until(async () => (await readTask(relay, id)).status === "failed");
+    expect(await readTask(relay, id)).toMatchObject({
+      provider: a,
+      error: { code: "upstream_error" },
+      submission: { state: "unknown", refusal: "busy" },
+    });
+    await until(async () => (await balanceOf(account)) === 5);
+    await until(async () => (await queueState(a)).held === 0);
+    expect((await queueState(a)).coolUntil).toBe(Date.now() + 15 * SECOND);
+    expect(outside.sentTo(B)).toEqual([]);
   });
 
   it("with a form that is passed on unread are sent to one member", async () => {

@@ -1,6 +1,7 @@
 import type { StoredCall } from "../../objects/call/call-plan.ts";
 import type { TaskReply } from "../../objects/task/reply.ts";
 import { bytesOf } from "../../security/encoding.ts";
+import { bringOutcome } from "./bring-outcome.ts";
 import type { CustomerCredential } from "./customer-credential.ts";
 import { queueFull, registeredBefore } from "./call-place.ts";
 import type { PendingCall } from "./pending-call.ts";
@@ -29,8 +30,18 @@ export async function callLater(
     full === null
       ? await registeredTask(plan, submitCall, () => pending.leave())
       : await registeredBefore(plan, submitCall, queueFull(plan, full));
-  if (isNew) submitCall.env.startup.waitUntil(pending.begin());
+  if (isNew) submitCall.env.startup.waitUntil(beginOrEnd(plan, submitCall, pending));
   return await answerWith(task, !isNew, plan, submitCall);
+}
+
+/** Lets the stored call be sent. If its object has forgotten it, because the registration took too long, ends its task. */
+async function beginOrEnd(
+  { event, submissionId }: SubmissionPlan,
+  submitCall: SubmitCall,
+  pending: PendingCall,
+): Promise<void> {
+  if (await pending.begin()) return;
+  await bringOutcome(event.id, submissionId, { kind: "not_sent" }, submitCall);
 }
 
 /** Returns the call of a submission in the form in which its object stores it. */

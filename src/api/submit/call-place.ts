@@ -1,13 +1,8 @@
-import type { CallRefusalReply } from "../../core/events/call-refusal.ts";
-import type { SubmitOutcome } from "../../core/events/event.ts";
+import type { RefusedOutcome, SubmitOutcome } from "../../core/events/event.ts";
 import { SECOND_MS } from "../../core/time.ts";
-import { mayBeSentAgain, type RefusedOutcome } from "../../objects/call/call-plan.ts";
-import {
-  askForPlace,
-  leaveOthers,
-  type PlaceReply,
-  refusePlace,
-} from "../../objects/queue/place-request.ts";
+import { mayBeSentAgain } from "../../objects/call/call-plan.ts";
+import { reportRefusal } from "../../objects/call/report-refusal.ts";
+import { leaveOthers, type PlaceRefusal, takePlace } from "../../objects/queue/place-request.ts";
 import type { GrantedPlace } from "../../objects/queue/queue-row.ts";
 import type { TaskReply } from "../../objects/task/reply.ts";
 import { asMember } from "../../providers/provider.ts";
@@ -56,7 +51,7 @@ export async function registeredWithPlace(
   if (names.length === 0) {
     return { ...(await registeredTask(plan, submitCall, onUnknown)), place: null };
   }
-  const reply = await ask(plan, names, 1, submitCall);
+  const reply = await search(plan, names, 1, submitCall);
   if (reply.kind !== "granted") {
     const registered = await registeredBefore(plan, submitCall, connectionBusy(plan, reply));
     return { ...registered, place: null };
@@ -115,30 +110,24 @@ export async function sendAttempts(
       return await sent.end();
     }
     tried.push(place.connection);
-    const reply = sent.isReported
-      ? "again"
-      : await reportRefusal(plan, place, sent.outcome, submitCall);
-    const next = reply === "again" ? await nextPlace(plan, place, tried, submitCall) : null;
+    const isAgain = sent.isReported || (await waitsAgain(plan, place, sent.outcome, submitCall));
+    const next = isAgain ? await nextPlace(plan, place, tried, submitCall) : null;
     if (next === null) return await sent.end();
     sent.drop();
     place = next;
   }
 }
 
-/** Tells the task, and then the queue, that an attempt was refused. Returns null when the task could not be reached. */
-async function reportRefusal(
+/** Tells the task and the queue that an attempt was refused. Returns whether the task waits for another attempt. */
+async function waitsAgain(
   { event, submissionId }: SubmissionPlan,
-  { connection, attempt }: GrantedPlace,
-  { statusCode, refusal, retryAfterMs }: RefusedOutcome,
+  place: GrantedPlace,
+  outcome: RefusedOutcome,
   { env }: SubmitCall,
-): Promise<CallRefusalReply | null> {
-  const about = { submissionId, attempt, connection, statusCode, refusal };
-  const reply = await taskClient(env, event.id)
-    .refuseCall({ type: "call_refused", ...about })
-    .catch(() => null);
-  const refused = { submissionId, attempt, refusal, retryAfterMs: retryAfterMs ?? null };
-  await refusePlace(env, connection, refused);
-  return reply;
+): Promise<boolean> {
+  const about = { taskId: event.id, submissionId };
+  const { reply } = await reportRefusal(env, about, place, outcome);
+  return reply === "again";
 }
 
 /** Takes a place for the next attempt, and lets the task begin it. Returns null when there will be none. */
@@ -153,7 +142,7 @@ async function nextPlace(
   const { event, submissionId } = plan;
   const attempt = last.attempt + 1;
   const others = namesOf(plan).filter((name) => !tried.includes(name));
-  const reply = await ask(plan, others, attempt, submitCall);
+  const reply = await search(plan, others, attempt, submitCall);
   if (reply.kind !== "granted") return null;
   const place = { connection: reply.connection, attempt };
   const start = await taskClient(submitCall.env, event.id)
@@ -164,21 +153,16 @@ async function nextPlace(
   return null;
 }
 
-function ask(
+/** Looks for a place of one of these connections that is free now. */
+function search(
   { event, place, submissionId }: SubmissionPlan,
   connections: readonly string[],
   attempt: number,
   { env }: SubmitCall,
-): Promise<PlaceReply> {
+) {
   const order = { submissionId, taskId: event.id, account: event.registration.accountId };
   const via = place.connection.name;
-  return askForPlace(env, connections, {
-    ...order,
-    via,
-    attempt,
-    since: Date.now(),
-    mayWait: false,
-  });
+  return takePlace(env, connections, { ...order, via, attempt, since: Date.now() });
 }
 
 function leaveAll(
@@ -202,18 +186,17 @@ function namesOf({ event }: SubmissionPlan): readonly string[] {
 }
 
 /** Returns the problem for a submission that found no free place, and does not wait for one. */
-function connectionBusy({ place }: SubmissionPlan, reply: PlaceReply): Problem {
-  const detail = `All places for jobs of ${place.connection.name} are taken. Nothing was sent or charged. With Prefer: respond-async the submission waits for a place.`;
-  return new Problem("connection_busy", { detail, headers: retryAfter(reply) });
+function connectionBusy({ place }: SubmissionPlan, refusal: PlaceRefusal): Problem {
+  const detail = `${place.connection.name} can take no job now. Nothing was sent or charged. With Prefer: respond-async the submission waits for a place.`;
+  return new Problem("connection_busy", { detail, headers: retryAfter(refusal) });
 }
 
 /** Returns the problem for a submission that cannot wait, because as many wait for a place as may. */
-export function queueFull({ place }: SubmissionPlan, reply: PlaceReply): Problem {
-  const detail = `As many submissions wait for a place at ${place.connection.name} as may. Nothing was sent or charged.`;
-  return new Problem("queue_full", { detail, headers: retryAfter(reply) });
+export function queueFull({ place }: SubmissionPlan, refusal: PlaceRefusal): Problem {
+  const detail = `The queue of ${place.connection.name} is full. Nothing was sent or charged.`;
+  return new Problem("queue_full", { detail, headers: retryAfter(refusal) });
 }
 
-function retryAfter(reply: PlaceReply): Readonly<Record<string, string>> {
-  const ms = "retryAfterMs" in reply ? reply.retryAfterMs : SECOND_MS;
-  return { "Retry-After": String(Math.max(1, Math.ceil(ms / SECOND_MS))) };
+function retryAfter({ retryAfterMs }: PlaceRefusal): Readonly<Record<string, string>> {
+  return { "Retry-After": String(Math.max(1, Math.ceil(retryAfterMs / SECOND_MS))) };
 }

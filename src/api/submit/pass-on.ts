@@ -1,7 +1,9 @@
+import { SECOND_MS } from "../../core/time.ts";
 import { errorText, log } from "../../lib/log.ts";
 import { streamOf } from "../../lib/stream.ts";
-import { withinTime } from "../../lib/timeout.ts";
-import type { PassedAnswer } from "../../objects/call/waiting-caller.ts";
+import { withinTime, withTimeout } from "../../lib/timeout.ts";
+import type { StoppedWait } from "../../objects/call/call-object.ts";
+import type { PassedAnswer, WholeAnswer } from "../../objects/call/waiting-caller.ts";
 import { accountOf } from "../../objects/task/caller.ts";
 import { newCallObject } from "../../objects/object-names.ts";
 import type { TaskReply } from "../../objects/task/reply.ts";
@@ -17,7 +19,12 @@ import { passedHeaders } from "./sent-headers.ts";
 import type { SubmissionPlan, SubmitCall } from "./submission-plan.ts";
 import { statusUrlOf, unknownOutcome } from "./submitted.ts";
 
-type WholeAnswer = Extract<PassedAnswer, { readonly kind: "whole" }>;
+/**
+ * Time limit in milliseconds for the end of the wait of a caller, which takes longer when the answer comes at this moment
+ * and its outcome is still being stored.
+ */
+const STOP_MS = 20 * SECOND_MS;
+const UNKNOWN = { kind: "unknown", statusCode: null } as const;
 
 /**
  * Lets an object of its own (objects/call) send the call of a submission, and passes its answer on to the caller. The
@@ -88,18 +95,28 @@ async function passedAnswer(
   const object = newCallObject(env);
   const send = async (): Promise<PassedAnswer> =>
     await object().passOn(storedCallOf(plan), order, stream, accountOf(caller));
+  const { submitTimeoutMs } = runtime.config;
   try {
-    return await withinTime<PassedAnswer | null>(send, null, runtime.config.submitTimeoutMs);
+    const passed = await withinTime<PassedAnswer | null>(send, null, submitTimeoutMs);
+    if (passed !== null) return passed;
   } catch (error) {
     log({ event: "call.lost", task_id: event.id, error: errorText(error) }, "error");
-    const isGoingOn = await object()
-      .isPassing()
-      .catch(() => true);
-    if (!isGoingOn) {
-      const outcome = { kind: "unknown", statusCode: null } as const;
-      await bringOutcome(event.id, submissionId, outcome, submitCall);
-    }
-    return null;
+  }
+  const stop = async (): Promise<StoppedWait> => await object().stopWaiting();
+  const stopped = await withTimeout<StoppedWait>(
+    "object of a call",
+    stop,
+    { kind: "going_on" },
+    STOP_MS,
+  );
+  switch (stopped.kind) {
+    case "whole":
+      return stopped;
+    case "going_on":
+      return null;
+    case "lost":
+      await bringOutcome(event.id, submissionId, UNKNOWN, submitCall);
+      return null;
   }
 }
 

@@ -3,7 +3,7 @@ import type { StoredCall } from "../../objects/call/call-plan.ts";
 import type { CallReceipt, FormReceipt } from "../../objects/call/call-object.ts";
 import { boundaryOf } from "../../objects/call/form-reader.ts";
 import { submittedCallObject } from "../../objects/object-names.ts";
-import type { PlaceReply } from "../../objects/queue/place-request.ts";
+import type { PlaceRefusal } from "../../objects/queue/place-request.ts";
 import { errorText, log } from "../../lib/log.ts";
 import { streamOf } from "../../lib/stream.ts";
 import { toBase64Url } from "../../security/encoding.ts";
@@ -72,7 +72,7 @@ export class PendingCall {
    * @returns the answer of the queues when the call may not wait in them; null otherwise.
    * @throws Problem `unavailable` when it could not be stored.
    */
-  async store(call: StoredCall, body: readonly Uint8Array[] | null): Promise<PlaceReply | null> {
+  async store(call: StoredCall, body: readonly Uint8Array[] | null): Promise<PlaceRefusal | null> {
     this.#isStored = true;
     const receipt = await callObject<CallReceipt>(() =>
       this.#object().storeCall(call, body && streamOf(body)),
@@ -81,12 +81,17 @@ export class PendingCall {
     return receipt === true ? null : receipt;
   }
 
-  /** Lets the stored call be sent at once. */
-  async begin(): Promise<void> {
+  /**
+   * Lets the stored call be sent at once.
+   * @returns false when it is not stored any more, because its object has not found the task in time.
+   */
+  async begin(): Promise<boolean> {
     this.leave();
-    await callObject<true>(() => this.#object().begin()).catch((error: unknown) => {
+    return await callObject<boolean>(() => this.#object().begin()).catch((error: unknown) => {
       const line = { submission: this.submissionId, error: errorText(error) };
       log({ event: "call.unreached", ...line }, "warn");
+      // The object begins the call by itself.
+      return true;
     });
   }
 

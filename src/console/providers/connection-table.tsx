@@ -41,8 +41,8 @@ interface ConnectionTableProps {
 
 /**
  * Table of all connections to providers, and of the providers without a connection. Connections with an API key come
- * first, then the pools of them. The table shows the state of the key, the open tasks, how hooks are authenticated, and how long the provider's
- * links to outputs work.
+ * first, then the pools of them. The table shows the state of the key, the open tasks, how hooks are authenticated, and
+ * how long the provider's links to outputs work.
  */
 export function ConnectionTable({ connections, details, open }: ConnectionTableProps) {
   const { connections: states, pools, without_key: lacks, disabled } = details;

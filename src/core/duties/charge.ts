@@ -20,7 +20,7 @@ export interface ChargeStep {
 
 /**
  * Returns the order to charge the price of a new task. The order is repeated until the ledger answers; the waits are
- * planned by `planRetry` in record/credits.ts. Null when there is no charge that the ledger still has to answer.
+ * planned by `planRetry` in record/retry.ts. Null when there is no charge that the ledger still has to answer.
  */
 export function charge(record: TaskRecord): Duty<ChargeStep> | null {
   if (record.status !== "charging" || !isCharging(record.credits)) return null;

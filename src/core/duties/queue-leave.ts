@@ -27,7 +27,7 @@ const CLEARANCE_MS = 2_500;
 
 /**
  * Returns the order to leave the queues of a submission that needs no place any more. It is repeated until all queues
- * have confirmed it; the waits are planned by `planRetry` in record/credits.ts. The first order does not come from this
+ * have confirmed it; the waits are planned by `planRetry` in record/retry.ts. The first order does not come from this
  * duty: it is sent beside the commit from which on no place is needed (`firstLeaveOf`). Null while a place is needed, and
  * when a refund or an attempt of the callback is planned so soon that the order could delay it.
  */

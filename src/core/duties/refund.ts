@@ -31,7 +31,7 @@ const REFUSED_REASON = "submit_refused";
 
 /**
  * Returns the order to refund the credits of a task that has failed or whose submission was refused. It is repeated
- * until the refund is confirmed; the waits are planned by `planRetry` in record/credits.ts. Until the confirmation, the
+ * until the refund is confirmed; the waits are planned by `planRetry` in record/retry.ts. Until the confirmation, the
  * callback of a failed task is not sent (events/charge-refund-end.ts). The Durable Object of the account books the
  * refund (objects/account/ledger-book.ts). Null when no refund is open.
  */

@@ -37,7 +37,7 @@ const BILLING_CLEARANCE_MS = MAX_CALLBACK_TIMEOUT_MS + 500;
 
 /**
  * Returns the order to give back the difference between the credits charged for a completed task and its final price.
- * It is repeated until it is confirmed; the waits are planned by `planRetry` in record/credits.ts. The Durable Object
+ * It is repeated until it is confirmed; the waits are planned by `planRetry` in record/retry.ts. The Durable Object
  * of the account books this release (objects/account/ledger-book.ts). Null when no release is open, and when an attempt
  * of the callback is planned so soon that the call could delay it.
  */

@@ -48,6 +48,8 @@ export function startCall(
   if (!isOpen(record) || submission.state.kind !== "queued") return unchanged(record);
   if (!isPresentAttempt(submission, event)) return unchanged(record);
   if (submission.state.failsAt <= now) {
+    // If the caller waits, the submission is about to be withdrawn (`endLostSubmission`).
+    if (submission.isCall !== true) return unchanged(record);
     return changed(finishUnsent(record, QUEUE_TIMEOUT, policy, now));
   }
   const version = nextVersion(record, now);
@@ -59,9 +61,9 @@ export function startCall(
 function upstreamOf(
   { upstream }: OpenTask,
   { stay }: Submission,
-  { connection = null }: CallStartedEvent,
+  { connection }: CallStartedEvent,
 ): Upstream | null {
-  if (stay === undefined || connection === null || upstream === null) return upstream;
+  if (stay === undefined || connection === undefined || upstream === null) return upstream;
   return { ...upstream, connection };
 }
 

@@ -2,14 +2,8 @@ import { changed, type Decision, erasure, unchanged } from "./decision.ts";
 import type { ChargeEndedEvent, RefundEndedEvent, ReleaseEndedEvent } from "./event.ts";
 import type { Policy } from "../policy.ts";
 import { startAutomatic } from "../plans/callback-attempt-plan.ts";
-import {
-  type ChargingCredits,
-  type Credits,
-  isCharging,
-  planRetry,
-  type Retry,
-  startReturn,
-} from "../record/credits.ts";
+import { type ChargingCredits, type Credits, isCharging, startReturn } from "../record/credits.ts";
+import { planRetry, type Retry } from "../record/retry.ts";
 import { isNoticeWanted, noticeOf, withNotice } from "../record/operator-notice.ts";
 import { restartSubmission } from "../record/submission.ts";
 import {

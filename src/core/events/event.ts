@@ -50,8 +50,8 @@ export type OutputEvent = CopiesOrderedEvent | CopiesEndedEvent | DeleteOutputEv
 
 /**
  * An event about the submission of a task: the start of a call that had to wait, the refusal of an attempt to send it,
- * the end of the submission, the moment at which the task fails because its call was not sent in time or the outcome is still unknown, or a check of the
- * customer's key with which the job was submitted.
+ * the end of the submission, the moment at which the task fails because its call was not sent in time or the outcome is
+ * still unknown, or a check of the customer's key with which the job was submitted.
  */
 export type SubmissionEvent =
   | CallStartedEvent
@@ -107,8 +107,8 @@ export interface CallStartedEvent {
   readonly submissionId: string;
   /** Number of the attempt, from 1. Absent when the submission is in no queue. */
   readonly attempt?: number;
-  /** Name of the connection that has a place for the call. Absent or null when the submission is in no queue. */
-  readonly connection?: string | null;
+  /** Name of the connection that has a place for the call. Absent when the submission is in no queue. */
+  readonly connection?: string;
 }
 
 /**
@@ -134,6 +134,11 @@ export interface SubmitEndedEvent {
   readonly type: "submit_ended";
   readonly submissionId: string;
   readonly outcome: SubmitOutcome;
+  /**
+   * True when the caller, who has waited for the answer, has been told of the task before the outcome was known. Absent
+   * when this is not so.
+   */
+  readonly isTaskKnown?: true;
 }
 
 /**
@@ -173,6 +178,9 @@ export type SubmitOutcome =
       /** Why the answer could not be read. Absent when there was none, or one that states no outcome. */
       readonly unread?: UnreadReason;
     };
+
+/** Outcome of a submission that the upstream has refused. */
+export type RefusedOutcome = Extract<SubmitOutcome, { readonly kind: "refused" }>;
 
 interface Answered {
   readonly statusCode: number;

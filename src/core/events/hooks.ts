@@ -72,7 +72,10 @@ export function attach(
   return changed(attachWithHooks(known, { connection, job }, isHookExpected, policy, now));
 }
 
-/** Attaches a job, plans its polls, and removes the hooks that were stored while no job was attached. */
+/**
+ * Attaches a job, plans its polls, and removes the hooks that were stored while no job was attached. If the call of the
+ * task still waits to be sent, it is never sent.
+ */
 export function attachJob(
   record: OpenTask,
   upstream: AttachedJob,

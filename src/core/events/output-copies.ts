@@ -13,7 +13,7 @@ import type {
   NumberedCopy,
 } from "./event.ts";
 import type { Policy } from "../policy.ts";
-import { planRetry } from "../record/credits.ts";
+import { planRetry } from "../record/retry.ts";
 import { isNoticeWanted, noticeOf, withNotice } from "../record/operator-notice.ts";
 import { orderedOutputs, type Output } from "../record/outputs.ts";
 import { isTerminal, nextVersion, type TaskRecord, type TerminalTask } from "../record/task.ts";

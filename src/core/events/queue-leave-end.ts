@@ -1,6 +1,6 @@
 import { changed, type Decision, unchanged } from "./decision.ts";
 import type { QueueLeftEvent } from "./event.ts";
-import { planRetry } from "../record/credits.ts";
+import { planRetry } from "../record/retry.ts";
 import { needsNoPlace } from "../plans/queue-places.ts";
 import type { TaskRecord } from "../record/task.ts";
 

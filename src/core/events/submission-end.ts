@@ -1,5 +1,5 @@
 import { changed, type Decision, erasure, unchanged, UNKNOWN_TASK } from "./decision.ts";
-import type { SubmitEndedEvent, SubmitOutcome } from "./event.ts";
+import type { RefusedOutcome, SubmitEndedEvent, SubmitOutcome } from "./event.ts";
 import {
   finishFromNews,
   finishRefused,
@@ -44,7 +44,7 @@ type Submitted<T extends TaskRecord> = T & { readonly submission: Submission };
  */
 export function endSubmission(
   record: TaskRecord | null,
-  { submissionId, outcome }: SubmitEndedEvent,
+  { submissionId, outcome, isTaskKnown }: SubmitEndedEvent,
   policy: Policy,
   now: number,
 ): Decision {
@@ -61,7 +61,7 @@ export function endSubmission(
         : changed(accept(record, outcome, policy, now));
     case "refused":
     case "not_sent":
-      return refuse(record, outcome, policy, now);
+      return refuse(record, outcome, isTaskKnown === true, policy, now);
     case "unknown":
       return isQueued(record.submission) || isSending(record.submission)
         ? changed(loseSight(record, outcome, policy, now))
@@ -71,7 +71,8 @@ export function endSubmission(
 
 /**
  * Returns the effect of the moment when a submission has waited for too long: its call was not sent, or its outcome has
- * stayed unknown and no job has become known. The task fails.
+ * stayed unknown and no job has become known. The task fails. If the caller waits, no attempt has followed a refused one,
+ * because the Worker has ended: the submission is then withdrawn, as after any refusal.
  */
 export function endLostSubmission(
   record: TaskRecord | null,
@@ -79,14 +80,14 @@ export function endLostSubmission(
   now: number,
 ): Decision {
   if (record === null || !isOpen(record)) return unchanged(record);
-  const state = record.submission?.state;
-  if (state?.kind !== "queued" && state?.kind !== "unknown") return unchanged(record);
+  if (!isSubmitted(record)) return unchanged(record);
+  const { state, isCall } = record.submission;
+  if (state.kind !== "queued" && state.kind !== "unknown") return unchanged(record);
   if (state.failsAt > now) return unchanged(record);
-  return changed(
-    state.kind === "queued"
-      ? finishUnsent(record, QUEUE_TIMEOUT, policy, now)
-      : finishUnknownSubmission(record, null, policy, now),
-  );
+  if (state.kind === "unknown") return changed(finishUnknownSubmission(record, null, policy, now));
+  return isCall === true
+    ? changed(finishUnsent(record, QUEUE_TIMEOUT, policy, now))
+    : withdraw(record, now);
 }
 
 /**
@@ -166,12 +167,12 @@ function isKnownJob({ upstream }: OpenTask, job: { readonly id: string }): boole
 /**
  * Returns the effect of an answer of the upstream which shows that the submission has started no job. The caller of the
  * submission gets this answer, and the task is erased as soon as its price is given back. If the caller did not wait for
- * the answer, or the outcome counted as unknown before, the caller has been told of the task; then the task fails
- * instead.
+ * the answer, or was told of the task before it came, or if the outcome counted as unknown, the task fails instead.
  */
 function refuse(
   task: Submitted<OpenTask>,
   outcome: Extract<SubmitOutcome, { readonly kind: "refused" | "not_sent" }>,
+  isTaskKnown: boolean,
   policy: Policy,
   now: number,
 ): Decision {
@@ -179,7 +180,7 @@ function refuse(
   switch (state.kind) {
     case "queued":
     case "sending":
-      if (isCall !== true) return withdraw(task, now);
+      if (isCall !== true && !isTaskKnown) return withdraw(task, now);
       if (outcome.kind === "not_sent") return changed(finishUnsent(task, NOT_SENT, policy, now));
       return changed(failRefused(task, outcome, policy, now));
     case "unknown":
@@ -197,7 +198,7 @@ function refuse(
  */
 function failRefused(
   task: Submitted<OpenTask>,
-  outcome: Extract<SubmitOutcome, { readonly kind: "refused" }>,
+  outcome: RefusedOutcome,
   policy: Policy,
   now: number,
 ): TerminalTask {

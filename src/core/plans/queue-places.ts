@@ -1,4 +1,4 @@
-import { planRetry } from "../record/credits.ts";
+import { planRetry } from "../record/retry.ts";
 import { isTerminal, isToBeCharged, type TaskRecord } from "../record/task.ts";
 
 /**

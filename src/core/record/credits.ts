@@ -1,6 +1,5 @@
-import { backoff } from "../backoff.ts";
-import { MINUTE_MS, SECOND_MS } from "../time.ts";
 import type { FinalPrice } from "./price-rule.ts";
+import type { Retry } from "./retry.ts";
 
 /** The credits that were charged for a task, and whether they, or a part of them, were given back. */
 export interface Credits {
@@ -51,25 +50,6 @@ export interface ReturnedCredits extends Omit<Credits, "final" | "state"> {
 /** Tells whether the ledger still has to answer the charge of a task that readers do not see. */
 export function isCharging(credits: HiddenCredits): credits is ChargingCredits {
   return credits.state.kind === "charging";
-}
-
-/** Plan of the next try of a call that charges or refunds credits. The call is repeated until it is answered. */
-export interface Retry {
-  /** Time of the next call, in Unix milliseconds. */
-  readonly retryAt: number;
-  readonly tries: number;
-}
-
-const FIRST_RETRY_MS = 5 * SECOND_MS;
-const MAX_RETRY_MS = 5 * MINUTE_MS;
-
-/**
- * Returns the plan of the next try after a call that was not answered. The wait is 5 s after the first try, doubles
- * with every further try, and is at most 5 minutes.
- */
-export function planRetry({ tries }: Retry, now: number): Retry {
-  const waitMs = backoff(FIRST_RETRY_MS, tries, MAX_RETRY_MS);
-  return { retryAt: now + waitMs, tries: tries + 1 };
 }
 
 /** Returns the credits of a failed task with their refund planned for now. Null when the task costs nothing. */

@@ -1,6 +1,6 @@
 import type { JsonObject } from "../json.ts";
 import type { Policy } from "../policy.ts";
-import { planRetry, type Retry } from "./credits.ts";
+import { planRetry, type Retry } from "./retry.ts";
 
 /**
  * An operator notice: a message about one task for `OPERATOR_CALLBACK_URL`. The task's record contains the notice

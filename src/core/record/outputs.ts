@@ -1,7 +1,7 @@
 import { OTHER_TYPE } from "../output-metadata/media-type.ts";
 import type { OutputLinks } from "../policy.ts";
 import { MINUTE_MS, SECOND_MS, toSeconds } from "../time.ts";
-import type { Retry } from "./credits.ts";
+import type { Retry } from "./retry.ts";
 import {
   MAX_STORED_FILES,
   proofOf,

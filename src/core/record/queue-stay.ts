@@ -1,4 +1,4 @@
-import type { Retry } from "./credits.ts";
+import type { Retry } from "./retry.ts";
 import type { RefusalClass } from "./refusal.ts";
 
 /**

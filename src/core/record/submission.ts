@@ -16,6 +16,11 @@ import type { RefusalClass } from "./refusal.ts";
  */
 const ANSWER_MARGIN_MS = 10 * SECOND_MS;
 /**
+ * Time in milliseconds that a Worker has after a refused attempt to find a place at another connection and to begin the
+ * next attempt: it tells the queue of the refused one, asks the others, and orders the start.
+ */
+const NEXT_ATTEMPT_MS = 30 * SECOND_MS;
+/**
  * Time in milliseconds that the object which makes a call has for storing files and reporting the outcome, after the
  * upstream's time for its answer is over.
  */
@@ -255,7 +260,7 @@ export function sentNow(submission: Submission, policy: Policy, now: number): Su
  * answer, the wait is short: the Worker asks other connections for a free place, and sends the call at once or not.
  */
 export function queuedAgain(submission: Submission, stay: QueueStay, now: number): Submission {
-  const failsAt = submission.isCall === true ? stay.startBy : now + ANSWER_MARGIN_MS;
+  const failsAt = submission.isCall === true ? stay.startBy : now + NEXT_ATTEMPT_MS;
   return {
     ...submission,
     state: queuedUntil(failsAt),

@@ -11,9 +11,9 @@ import type {
 } from "../../core/events/event.ts";
 import { passedAnswerMs } from "../../core/record/submission.ts";
 import { MAX_STORED_FILES } from "../../core/record/upstream.ts";
-import { MINUTE_MS, SECOND_MS } from "../../core/time.ts";
+import { MINUTE_MS } from "../../core/time.ts";
 import { errorText, log } from "../../lib/log.ts";
-import { withDeadline, withinTime } from "../../lib/timeout.ts";
+import { answerWithin, withDeadline } from "../../lib/timeout.ts";
 import { toBase64Url } from "../../security/encoding.ts";
 import type { LeftUpload } from "../output/copy-plan.ts";
 import { outputKey } from "../output/output-key.ts";
@@ -22,6 +22,7 @@ import {
   askForPlace,
   leaveOthers,
   type PlaceBindings,
+  type PlaceRefusal,
   type PlaceReply,
   refusePlace,
 } from "../queue/place-request.ts";
@@ -43,11 +44,11 @@ import {
   leaveFiles,
   mayBeSentAgain,
   nextAttempt,
+  placeOf,
   type QueuedCall,
   queueCall,
   refuseAttempt,
   type RefusedCall,
-  type RefusedOutcome,
   reportLater,
   type SendingCall,
   type SendOrder,
@@ -55,13 +56,15 @@ import {
   UNCALLED_MS,
   type UntakenFiles,
   withLeftUpload,
+  withTaskKnown,
 } from "./call-plan.ts";
 import { type FormField, FormReader } from "./form-reader.ts";
 import { makeCall, NOT_SENT } from "./make-call.ts";
 import { MAX_ARRIVAL_MS, receive, type ReceiptFault } from "./receive.ts";
+import { reportRefusal, TASK_TIMEOUT_MS } from "./report-refusal.ts";
 import { type BodySize, BodyWriter, deleteBody, NO_BODY, storedBody } from "./stored-body.ts";
 import type { FileBucket } from "./stored-result.ts";
-import { type PassedAnswer, WaitingCaller } from "./waiting-caller.ts";
+import { type PassedAnswer, WaitingCaller, type WholeAnswer } from "./waiting-caller.ts";
 
 /**
  * The methods of a task's Durable Object that the object of its call calls. They are declared here, because importing
@@ -95,14 +98,22 @@ export type FormReceipt =
   /** `message` is the rest of a sentence that says what is wrong with the form. Nothing is stored. */
   | { readonly kind: "unreadable"; readonly message: string };
 
+/** Result of ending the wait of a caller. */
+export type StoppedWait =
+  /** The caller gets this answer, because its outcome is being stored or is stored already. */
+  | WholeAnswer
+  /** The call goes on without its caller. */
+  | { readonly kind: "going_on" }
+  /** The call has not arrived, and will not be sent; or the instance that has made it has crashed. */
+  | { readonly kind: "lost" };
+
 /**
  * Result of storing a call: true when it is stored, false when its body has not arrived whole or is not there any more.
  * Another value is the answer of the queues by which the call may not even wait for a place; the Worker then drops it.
  */
-export type CallReceipt = boolean | Extract<PlaceReply, { readonly kind: "busy" | "full" }>;
+export type CallReceipt = boolean | PlaceRefusal;
 
 const KEY = "call";
-const TASK_TIMEOUT_MS = 10 * SECOND_MS;
 /** Time in milliseconds in which the rest of an answer is read without its caller, who has read too slowly. */
 const REST_MS = MINUTE_MS;
 
@@ -125,10 +136,14 @@ const REST_MS = MINUTE_MS;
  *
  * The call is sent again only after a proof that it has started nothing: before it is sent, the state `sending` is
  * stored, and an alarm that finds this state reports that the outcome is unknown. A refusal is stored before it is
- * reported to the task and the queue, and only then the call asks for another place. `passOn` is called once.
+ * reported to the task and the queue, and only then the call asks for another place. `passOn` stores no state before it
+ * sends, because each object without a name gets one such order in all.
  */
 export class CallObject extends DurableObject<CallBindings> {
-  #isPassing = false;
+  /** The caller to whom this instance passes an answer on. Null when it makes no such call. */
+  #caller: WaitingCaller | null = null;
+  /** True when the caller has stopped waiting before the call has arrived here, so that it must not be sent any more. */
+  #isGivenUp = false;
 
   static {
     // The platform may repeat these calls after a lost connection, because a repetition changes nothing. `grant` is not
@@ -180,15 +195,23 @@ export class CallObject extends DurableObject<CallBindings> {
     const queued = queueCall(call, size, Date.now());
     this.#write(queued);
     await this.ctx.storage.setAlarm(queued.ask.retryAt);
-    const reply = queued.stay === undefined ? null : await this.#askQueues(call, queued.stay);
-    return reply === null || !("retryAfterMs" in reply) ? true : reply;
+    if (queued.stay === undefined) return true;
+    const reply = await this.#askQueues(call, queued.stay);
+    const asked = this.#read();
+    if (asked?.kind === "queued") await this.ctx.storage.setAlarm(asked.ask.retryAt);
+    return reply !== null && "retryAfterMs" in reply ? reply : true;
   }
 
-  /** Begins the stored call at once, unless it has begun already. @returns always true. */
-  async begin(): Promise<true> {
+  /**
+   * Begins the stored call at once, unless it has begun already.
+   * @returns false when the call is not stored (any more): it has ended, or its object has found no task and has
+   * forgotten it.
+   */
+  async begin(): Promise<boolean> {
     const state = this.#read();
+    if (state === null || state.kind === "receiving") return false;
     const now = Date.now();
-    if (state?.kind === "queued" && state.ask.retryAt > now && state.stay?.isBegun !== true) {
+    if (state.kind === "queued" && state.ask.retryAt > now && state.stay?.isBegun !== true) {
       const begun = beginCall(state, now);
       this.#write(begun);
       await this.ctx.storage.setAlarm(Math.max(begun.ask.retryAt, now + 1));
@@ -229,19 +252,27 @@ export class CallObject extends DurableObject<CallBindings> {
   ): Promise<PassedAnswer> {
     const { runtime } = this.env.startup;
     if (!runtime.ok) throw new Error("the configuration is not valid");
+    if (this.#isGivenUp) throw new Error("the caller has given the call up");
     const sending: SendingCall = { kind: "sending", call, body: NO_BODY, start, uploads: [] };
     const readsUntil = Date.now() + passedAnswerMs(runtime.value.config) - REST_MS;
     const caller = new WaitingCaller(account, readsUntil);
-    this.#isPassing = true;
+    this.#caller = caller;
     // The platform keeps the object alive for this also when the caller has gone
     // (https://developers.cloudflare.com/changelog/post/2026-10-01-pending-io-keep-alive/).
     this.ctx.waitUntil(this.#pass(sending, body, caller, runtime.value));
     return caller.passed;
   }
 
-  /** Tells whether this instance makes a call whose caller waits. After a crash it does not. */
-  isPassing(): boolean {
-    return this.#isPassing;
+  /**
+   * Ends the wait of the caller of `passOn`, who is told of the task instead. From then on a refusal fails the task, and
+   * no other attempt follows.
+   */
+  async stopWaiting(): Promise<StoppedWait> {
+    if (this.#caller === null) {
+      this.#isGivenUp = true;
+      return { kind: "lost" };
+    }
+    return (await this.#caller.stopWaiting()) ?? { kind: "going_on" };
   }
 
   /**
@@ -310,17 +341,20 @@ export class CallObject extends DurableObject<CallBindings> {
     await this.#askQueues(begun.call, state.stay);
   }
 
-  /** Asks the queues for a place, and stores the answer. A place that the call does not need is given back. */
-  async #askQueues(call: StoredCall, stay: CallStay): Promise<PlaceReply> {
+  /**
+   * Asks the queues for a place, and stores the answer. A place that the call does not need is given back.
+   * @returns the answer. Null when the call has got a place meanwhile.
+   */
+  async #askQueues(call: StoredCall, stay: CallStay): Promise<PlaceReply | null> {
     const { submissionId, taskId, connection: via, queues } = call;
     const { connections, since, attempt } = stay;
     const account = queues?.account ?? null;
-    const question = { submissionId, taskId, account, via, attempt, since, mayWait: true };
-    const reply = await askForPlace(this.env, connections, question);
-    const { next, place, isSettled } = applyPlaceReply(this.#read(), attempt, reply, Date.now());
+    const order = { submissionId, taskId, account, via, attempt, since };
+    const reply = await askForPlace(this.env, connections, order);
+    const { next, place, leavesOthers } = applyPlaceReply(this.#read(), attempt, reply, Date.now());
     if (next !== null) this.#write(next);
-    if (!isSettled) await leaveOthers(this.env, connections, place, question);
-    return place === null ? reply : { kind: "granted", connection: place };
+    if (leavesOthers) await leaveOthers(this.env, connections, place, order);
+    return place === null ? reply : null;
   }
 
   /** Leaves all queues but that of the connection whose place the call uses; null for all. */
@@ -339,15 +373,14 @@ export class CallObject extends DurableObject<CallBindings> {
   }
 
   /** Asks the task whether the call is to be sent, and then sends it. */
-  async #ask(queued: QueuedCall, runtime: Runtime): Promise<void> {
-    const { taskId, submissionId } = queued.call;
-    const { stay } = queued;
-    const place = stay && { attempt: stay.attempt, connection: stay.place };
-    const event: CallStartedEvent = { type: "call_started", submissionId, ...place };
+  async #ask({ call, stay }: QueuedCall, runtime: Runtime): Promise<void> {
+    const { taskId, submissionId } = call;
+    const event: CallStartedEvent = { type: "call_started", submissionId, ...placeOf(stay) };
     const ask = async () => this.#task(taskId).startCall(event);
     const start = await this.#answered<CallStart>(taskId, ask);
+    const queued = this.#read();
     // The Worker may have dropped the call meanwhile.
-    if (this.#read()?.kind !== "queued") return;
+    if (queued?.kind !== "queued") return;
     if (start === null) return this.#write(askLater(queued, Date.now()));
     switch (start.kind) {
       case "wait":
@@ -378,35 +411,20 @@ export class CallObject extends DurableObject<CallBindings> {
         caller: null,
       }),
     );
-    const { stay } = sending;
-    if (stay === undefined || !mayBeSentAgain(end.outcome)) return this.#end(sending, end);
-    this.#write(refuseAttempt(sending, stay, end.outcome, Date.now()));
+    const refused = refuseAttempt(sending, end.outcome, Date.now());
+    if (refused === null) this.#end(sending, end);
+    else this.#write(refused);
   }
 
   /** Tells the task and the queue that an attempt was refused, until both know it; then the call waits again, or ends. */
   async #reportRefused(refused: RefusedCall): Promise<void> {
-    const { call, stay, outcome } = refused;
-    const place = { connection: stay.place ?? call.connection, attempt: stay.attempt };
-    const reply = await this.#refuse(call, place, outcome);
-    if (reply === null) return this.#write(reportLater(refused, Date.now()));
+    const { call, place, outcome } = refused;
+    const { reply, isPlaceFree } = await reportRefusal(this.env, call, place, outcome);
+    if (reply === null || !isPlaceFree) return this.#write(reportLater(refused, Date.now()));
     if (reply === "gone") return this.#erase();
     const next = nextAttempt(refused, Date.now());
     if (next.kind === "ended") deleteBody(this.ctx.storage.kv, refused.body);
     this.#write(next);
-  }
-
-  /** Tells the task and the queue that an attempt was refused. Returns null when one of them could not be reached. */
-  async #refuse(
-    { taskId, submissionId }: StoredCall,
-    { connection, attempt }: GrantedPlace,
-    { statusCode, refusal, retryAfterMs }: RefusedOutcome,
-  ): Promise<CallRefusalReply | null> {
-    const about = { submissionId, attempt, connection, statusCode, refusal };
-    const report = async () => this.#task(taskId).refuseCall({ type: "call_refused", ...about });
-    const reply = await this.#answered<CallRefusalReply>(taskId, report);
-    if (reply === null) return null;
-    const refused = { submissionId, attempt, refusal, retryAfterMs: retryAfterMs ?? null };
-    return (await refusePlace(this.env, connection, refused)) ? reply : null;
   }
 
   async #pass(
@@ -434,31 +452,39 @@ export class CallObject extends DurableObject<CallBindings> {
         caller,
       }),
     );
-    // An answer that the caller reads already, or whose files are stored, is final: no other attempt can replace it.
-    const place = isNoted || caller.isReading ? null : (sending.start.place ?? null);
-    const passed = { ...end, hasFiles: isNoted };
-    const isStored = await this.#settlePassed(sending, place, passed, runtime);
-    this.#isPassing = false;
+    const isStored = await this.#settlePassed(
+      sending,
+      { ...end, hasFiles: isNoted },
+      caller,
+      runtime,
+    );
     await caller.end(end.outcome, isStored);
   }
 
   /**
    * Reports the end of a call whose caller waits. Of an attempt that may be followed by another, only the refusal is
-   * reported, and the Worker goes on.
-   * @param place place that the call has used, if another attempt may follow; null otherwise.
+   * reported, and the Worker goes on. None follows when the caller knows of the task already, or when files of the answer
+   * are stored.
    * @returns false when the task could not be reached yet.
    */
   async #settlePassed(
-    { call, start }: SendingCall,
-    place: GrantedPlace | null,
+    { call, start: { place, recordedAt } }: SendingCall,
     end: CallEnd,
+    caller: WaitingCaller,
     runtime: Runtime,
   ): Promise<boolean> {
+    const { outcome, hasFiles } = end;
+    const isTaskKnown = !caller.takeAnswer();
     try {
-      if (place !== null && mayBeSentAgain(end.outcome)) {
-        return (await this.#refuse(call, place, end.outcome)) !== null;
+      if (place !== undefined && mayBeSentAgain(outcome) && !hasFiles) {
+        if (!isTaskKnown) {
+          const { reply, isPlaceFree } = await reportRefusal(this.env, call, place, outcome);
+          return reply !== null && isPlaceFree;
+        }
+        await refusePlace(this.env, call.submissionId, place, outcome);
       }
-      return await this.#settle(endCall(call, start.recordedAt, end, Date.now()), runtime);
+      const ended = endCall(call, recordedAt, end, Date.now());
+      return await this.#settle(isTaskKnown ? withTaskKnown(ended) : ended, runtime);
     } catch (error) {
       this.#logFailure(error);
       return false;
@@ -541,11 +567,8 @@ export class CallObject extends DurableObject<CallBindings> {
   }
 
   /** Calls the task's object. Returns null when it cannot be reached. */
-  async #answered<T>(taskId: string, call: () => Promise<T>): Promise<T | null> {
-    return withinTime<T | null>(call, null, TASK_TIMEOUT_MS).catch((error: unknown) => {
-      log({ event: "call.unreached", task_id: taskId, error: errorText(error) }, "warn");
-      return null;
-    });
+  #answered<T>(taskId: string, call: () => Promise<T>): Promise<T | null> {
+    return answerWithin(TASK_TIMEOUT_MS, { event: "call.unreached", task_id: taskId }, call);
   }
 
   #task(taskId: string) {

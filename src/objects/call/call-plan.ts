@@ -1,12 +1,12 @@
 import type { CallStart } from "../../core/events/call-start.ts";
-import type { SubmitEndedEvent, SubmitOutcome } from "../../core/events/event.ts";
-import { planRetry, type Retry } from "../../core/record/credits.ts";
+import type { RefusedOutcome, SubmitEndedEvent, SubmitOutcome } from "../../core/events/event.ts";
+import { planRetry, type Retry } from "../../core/record/retry.ts";
 import { isAboutAccount } from "../../core/record/refusal.ts";
 import { MINUTE_MS, SECOND_MS } from "../../core/time.ts";
 import type { SecretsOfCall } from "../../outbound/answer-secrets.ts";
 import type { LeftUpload } from "../output/copy-plan.ts";
 import type { GrantAnswer, GrantedPlace } from "../queue/queue-row.ts";
-import type { PlaceReply } from "../queue/place-request.ts";
+import { type PlaceReply, QUEUE_TIMEOUT_MS } from "../queue/place-request.ts";
 import type { BodySize } from "./stored-body.ts";
 
 /** A call to an upstream whose client does not wait for the answer, in the form in which it is stored. */
@@ -74,12 +74,16 @@ export interface QueuedCall {
   readonly stay?: CallStay;
 }
 
-/** The stay of a call in the queues of its connections. */
-export interface CallStay {
+/** What is known of the wait of a call in queues, whatever becomes of its attempts. */
+export interface CallWait {
   /** Names of the connections that may still take the call, the preferred ones first. */
   readonly connections: readonly string[];
   /** Time since which the call has waited, in Unix milliseconds. */
   readonly since: number;
+}
+
+/** The stay of a call in the queues of its connections. */
+export interface CallStay extends CallWait {
   /** Number of the present attempt, from 1. */
   readonly attempt: number;
   /** Connection at which the call has a place. Null while it waits for one. */
@@ -97,7 +101,7 @@ export interface SendingCall {
   /** Unfinished multipart uploads of files in the answer, which may have left parts in the bucket. */
   readonly uploads: readonly LeftUpload[];
   /** Absent when the call is in no queue, and when its caller waits for the answer. */
-  readonly stay?: CallStay;
+  readonly wait?: CallWait;
 }
 
 /**
@@ -108,13 +112,13 @@ export interface RefusedCall {
   readonly kind: "refused";
   readonly call: StoredCall;
   readonly body: BodySize;
-  readonly stay: CallStay;
+  readonly wait: CallWait;
+  /** The place that the attempt has used. */
+  readonly place: GrantedPlace;
   readonly recordedAt: number;
   readonly outcome: RefusedOutcome;
   readonly report: Retry;
 }
-
-export type RefusedOutcome = Extract<SubmitOutcome, { readonly kind: "refused" }>;
 
 /** Part of the order to send a call (`CallStart`) that is stored while the call is made, and the place that it uses. */
 export interface SendOrder extends Pick<
@@ -158,11 +162,16 @@ const CHARGING_MS = 2 * SECOND_MS;
  */
 const WATCH_MS = 10 * MINUTE_MS;
 
-/** Returns a call that was stored, and whose task is asked later about it. */
+/**
+ * Returns a call that was stored, and whose task is asked later about it. If the call is to enter queues, this is planned
+ * for a time at which they have all been asked.
+ */
 export function queueCall(call: StoredCall, body: BodySize, now: number): QueuedCall {
-  const ask = { retryAt: now + UNCALLED_MS, tries: 0 };
-  if (call.queues === undefined) return { kind: "queued", call, body, ask };
-  const { connections } = call.queues;
+  const { queues } = call;
+  const askingMs = (queues?.connections.length ?? 0) * QUEUE_TIMEOUT_MS;
+  const ask = { retryAt: now + askingMs + UNCALLED_MS, tries: 0 };
+  if (queues === undefined) return { kind: "queued", call, body, ask };
+  const { connections } = queues;
   const stay = { connections, since: now, attempt: 1, place: null, isBegun: false };
   return { kind: "queued", call, body, ask, stay };
 }
@@ -174,7 +183,13 @@ export function beginCall(queued: QueuedCall, now: number): QueuedCall {
   const begun = { ...queued, stay: { ...stay, isBegun: true } };
   if (stay.place !== null) return { ...begun, ask: { retryAt: now, tries: 0 } };
   // A queue that could not be reached is asked again soon.
-  return ask.tries > 0 ? begun : watchQueues(begun, now);
+  return ask.tries > 0 ? { ...begun, ask: soonest(ask, now) } : watchQueues(begun, now);
+}
+
+/** Returns a plan that is due no later than after the first wait of a repetition. */
+function soonest(ask: Retry, now: number): Retry {
+  const { retryAt } = planRetry({ retryAt: now, tries: 0 }, now);
+  return { ...ask, retryAt: Math.min(ask.retryAt, retryAt) };
 }
 
 function watchQueues(queued: QueuedCall, now: number): QueuedCall {
@@ -187,8 +202,8 @@ interface PlaceEffect {
   readonly next: QueuedCall | null;
   /** Connection whose place the call uses. Null when it has none. */
   readonly place: string | null;
-  /** False when the call must leave the queues of all connections but this one. */
-  readonly isSettled: boolean;
+  /** True when the call must leave the queues of all connections but this one. */
+  readonly leavesOthers: boolean;
 }
 
 /**
@@ -202,19 +217,33 @@ export function applyPlaceReply(
   now: number,
 ): PlaceEffect {
   if (state?.kind !== "queued" || state.stay?.attempt !== attempt) {
-    return { next: null, place: null, isSettled: false };
+    return { next: null, place: null, leavesOthers: true };
   }
   const { stay } = state;
-  if (stay.place !== null) return { next: null, place: stay.place, isSettled: false };
-  if (reply.kind === "granted") {
-    const { connection } = reply;
-    return { next: withPlace(state, stay, connection, now), place: connection, isSettled: false };
-  }
-  const waiting = { place: null, isSettled: true };
-  if (reply.kind !== "waiting" || !reply.isEverywhere) {
-    return { next: askLater(state, now), ...waiting };
-  }
-  return { next: stay.isBegun ? watchQueues(state, now) : null, ...waiting };
+  const place = stay.place ?? (reply.kind === "granted" ? reply.connection : null);
+  const isHeard = place !== null || (reply.kind === "waiting" && reply.isEverywhere);
+  const ask = askAfter(state.ask, stay, place, isHeard, now);
+  const next = { ...state, ask, stay: { ...stay, place } };
+  return { next, place, leavesOthers: place !== null };
+}
+
+/**
+ * Returns the plan of the next question after the queues have been asked.
+ * @param place connection whose place the call uses now; null when it has none.
+ * @param isHeard false when a queue has to be asked again, because it could not be reached or was full.
+ */
+function askAfter(
+  ask: Retry,
+  stay: CallStay,
+  place: string | null,
+  isHeard: boolean,
+  now: number,
+): Retry {
+  // The Worker registers the task only from now on.
+  if (!stay.isBegun) return { retryAt: now + UNCALLED_MS, tries: isHeard ? 0 : 1 };
+  if (stay.place !== null) return ask;
+  if (place !== null) return { retryAt: now, tries: 0 };
+  return isHeard ? { retryAt: now + WATCH_MS, tries: 0 } : planRetry(ask, now);
 }
 
 /** Result of the news that a call has got a place: the answer for the queue, and the changed call if it has changed. */
@@ -224,18 +253,23 @@ interface Granted {
 }
 
 /** Returns the effect of the news that a call has got a place. A call that has one already, or is gone, needs no other. */
-export function grantPlace(
-  state: CallState | null,
-  { connection, attempt }: GrantedPlace,
-  now: number,
-): Granted {
-  const gone = { answer: "gone", next: null } as const;
-  if (state?.kind !== "queued" && state?.kind !== "sending") return gone;
-  const { stay } = state;
-  if (stay?.attempt !== attempt) return gone;
-  if (stay.place === connection) return { answer: "taken", next: null };
-  if (stay.place !== null || state.kind !== "queued") return gone;
-  return { answer: "taken", next: withPlace(state, stay, connection, now) };
+export function grantPlace(state: CallState | null, granted: GrantedPlace, now: number): Granted {
+  const { connection, attempt } = granted;
+  const used = placeUsedBy(state);
+  if (used !== null) {
+    const isSame = used.connection === connection && used.attempt === attempt;
+    return { answer: isSame ? "taken" : "gone", next: null };
+  }
+  if (state?.kind !== "queued" || state.stay?.attempt !== attempt) {
+    return { answer: "gone", next: null };
+  }
+  return { answer: "taken", next: withPlace(state, state.stay, connection, now) };
+}
+
+/** Returns the place that the present attempt of a call has got, or uses. Null when it has none. */
+function placeUsedBy(state: CallState | null): GrantedPlace | null {
+  if (state?.kind === "queued") return placeOf(state.stay);
+  return state?.kind === "sending" ? (state.start.place ?? null) : null;
 }
 
 function withPlace(queued: QueuedCall, stay: CallStay, place: string, now: number): QueuedCall {
@@ -244,7 +278,7 @@ function withPlace(queued: QueuedCall, stay: CallStay, place: string, now: numbe
   return { ...queued, ask, stay: { ...stay, place } };
 }
 
-/** Returns a waiting call whose task is asked again later, because it could not be reached. */
+/** Returns a waiting call that asks again later, because its task or a queue could not be reached, or a queue was full. */
 export function askLater(queued: QueuedCall, now: number): QueuedCall {
   return { ...queued, ask: planRetry(queued.ask, now) };
 }
@@ -255,11 +289,22 @@ export function askSoon(queued: QueuedCall, now: number): QueuedCall {
 }
 
 /** Returns a call that is sent from now on. */
-export function beginSending({ call, body, stay }: QueuedCall, start: SendOrder): SendingCall {
-  const sending = { kind: "sending", call, body, start, uploads: [] } as const;
-  if (stay === undefined || stay.place === null) return sending;
-  const place = { connection: stay.place, attempt: stay.attempt };
-  return { ...sending, start: { ...start, place }, stay };
+export function beginSending(
+  { call, body, stay }: QueuedCall,
+  { customerKey, recordedAt }: SendOrder,
+): SendingCall {
+  const sending = { kind: "sending", call, body, uploads: [] } as const;
+  const order = { customerKey, recordedAt };
+  const place = placeOf(stay);
+  if (stay === undefined || place === null) return { ...sending, start: order };
+  const { connections, since } = stay;
+  return { ...sending, start: { ...order, place }, wait: { connections, since } };
+}
+
+/** Returns the place that a waiting call has got. Null when it has none, or needs none. */
+export function placeOf(stay: CallStay | undefined): GrantedPlace | null {
+  if (stay === undefined || stay.place === null) return null;
+  return { connection: stay.place, attempt: stay.attempt };
 }
 
 /**
@@ -270,15 +315,19 @@ export function mayBeSentAgain(outcome: SubmitOutcome): outcome is RefusedOutcom
   return outcome.kind === "refused" && outcome.refusal !== "final";
 }
 
-/** Returns a call after an attempt that has started nothing. */
+/**
+ * Returns a call after an attempt that has started nothing, if another may follow. Null when none may, because of the
+ * outcome, or because the call was in no queue.
+ */
 export function refuseAttempt(
-  { call, body, start }: SendingCall,
-  stay: CallStay,
-  outcome: RefusedOutcome,
+  { call, body, start, wait }: SendingCall,
+  outcome: SubmitOutcome,
   now: number,
-): RefusedCall {
+): RefusedCall | null {
+  const { place, recordedAt } = start;
+  if (wait === undefined || place === undefined || !mayBeSentAgain(outcome)) return null;
   const report = { retryAt: now, tries: 0 };
-  return { kind: "refused", call, body, stay, recordedAt: start.recordedAt, outcome, report };
+  return { kind: "refused", call, body, wait, place, recordedAt, outcome, report };
 }
 
 /**
@@ -286,11 +335,11 @@ export function refuseAttempt(
  * connection it has ended: one that has no money, or does not accept the key, is not asked again.
  */
 export function nextAttempt(refused: RefusedCall, now: number): QueuedCall | EndedCall {
-  const { call, body, stay, outcome, recordedAt } = refused;
+  const { call, body, wait, place, outcome, recordedAt } = refused;
   const isOut = isAboutAccount(outcome.refusal);
-  const connections = stay.connections.filter((name) => !isOut || name !== stay.place);
+  const connections = wait.connections.filter((name) => !isOut || name !== place.connection);
   if (connections.length === 0) return endCall(call, recordedAt, { outcome, hasFiles: false }, now);
-  const next = { ...stay, connections, attempt: stay.attempt + 1, place: null };
+  const next = { ...wait, connections, attempt: place.attempt + 1, place: null, isBegun: true };
   // Another alarm makes the next attempt, so that each has the whole time of an alarm.
   return { kind: "queued", call, body, ask: { retryAt: now + 1, tries: 0 }, stay: next };
 }
@@ -309,6 +358,11 @@ export function endCall(
 ): EndedCall {
   const end: SubmitEndedEvent = { type: "submit_ended", submissionId, outcome };
   return { kind: "ended", taskId, recordedAt, end, hasFiles, report: { retryAt: now, tries: 0 } };
+}
+
+/** Returns the end of a call whose waiting caller has been told of the task before. */
+export function withTaskKnown(ended: EndedCall): EndedCall {
+  return { ...ended, end: { ...ended.end, isTaskKnown: true } };
 }
 
 /** How a call has ended. */

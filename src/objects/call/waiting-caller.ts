@@ -4,16 +4,19 @@ import { SecretCover } from "../../outbound/answer-secrets.ts";
 import type { SubmitAnswer } from "../../outbound/http.ts";
 import { statedBytes } from "../../outbound/open-source.ts";
 
+/** A short answer of an upstream, or none, with the outcome of the call. */
+export interface WholeAnswer {
+  readonly kind: "whole";
+  /** The answer. Null when there was none, or when it broke off. */
+  readonly answer: Omit<SubmitAnswer, "json"> | null;
+  readonly outcome: SubmitOutcome;
+  /** True when the task has stored the outcome. */
+  readonly isStored: boolean;
+}
+
 /** The upstream's answer to a call whose client waits, in the form in which the Worker gets it. */
 export type PassedAnswer =
-  | {
-      readonly kind: "whole";
-      /** The answer. Null when there was none, or when it broke off. */
-      readonly answer: Omit<SubmitAnswer, "json"> | null;
-      readonly outcome: SubmitOutcome;
-      /** True when the task has stored the outcome. */
-      readonly isStored: boolean;
-    }
+  | WholeAnswer
   /** A long answer, of which the rest still arrives. It is broken off when the upstream breaks it off. */
   | {
       readonly kind: "stream";
@@ -35,6 +38,7 @@ export class WaitingCaller {
   readonly #readsUntil: number;
   #whole: SubmitAnswer | null = null;
   #stream: PassedStream | null = null;
+  #state: "waits" | "gets_answer" | "has_left" = "waits";
 
   /** @param readsUntil latest time until which the caller may read a long answer, in Unix milliseconds. */
   constructor(account: string | null, readsUntil: number) {
@@ -45,9 +49,26 @@ export class WaitingCaller {
     this.#readsUntil = readsUntil;
   }
 
-  /** True when a long answer is passed on. */
-  get isReading(): boolean {
-    return this.#stream !== null;
+  /**
+   * Decides that the caller gets the whole answer, unless the caller is told of the task already: because a long answer
+   * is passed on, or because the caller has stopped waiting.
+   * @returns whether the caller gets the answer.
+   */
+  takeAnswer(): boolean {
+    if (this.#stream !== null || this.#state === "has_left") return false;
+    this.#state = "gets_answer";
+    return true;
+  }
+
+  /**
+   * Ends the wait of a caller, who is told of the task instead.
+   * @returns the answer if the caller gets it nevertheless, because its outcome is being stored or is stored already.
+   */
+  async stopWaiting(): Promise<WholeAnswer | null> {
+    const passed = this.#state === "gets_answer" ? await this.passed : null;
+    if (passed?.kind === "whole") return passed;
+    this.#state = "has_left";
+    return null;
   }
 
   /** Keeps a whole answer, which the caller gets together with its outcome. */
@@ -56,10 +77,11 @@ export class WaitingCaller {
   }
 
   /**
-   * Begins to pass on a long answer.
+   * Begins to pass on a long answer, unless the caller has stopped waiting.
    * @param secrets texts that the caller must not see.
    */
   begin(response: Response, secrets: readonly string[]): void {
+    if (this.#state === "has_left") return;
     const readsUntil = Math.min(Date.now() + MAX_READ_MS, this.#readsUntil);
     this.#stream = new PassedStream(statedBytes(response), secrets, readsUntil);
     const { status, headers } = response;

@@ -1,7 +1,7 @@
 import { backoff } from "../../core/backoff.ts";
 import type { CopyOrder, KeptOutputs } from "../../core/duties/copy-order.ts";
 import type { NumberedCopy } from "../../core/events/event.ts";
-import { planRetry, type Retry } from "../../core/record/credits.ts";
+import { planRetry, type Retry } from "../../core/record/retry.ts";
 import type { EndedCopy, LossReason } from "../../core/record/outputs.ts";
 import { HOUR_MS, SECOND_MS } from "../../core/time.ts";
 

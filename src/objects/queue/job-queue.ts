@@ -1,4 +1,4 @@
-import { planRetry } from "../../core/record/credits.ts";
+import { planRetry } from "../../core/record/retry.ts";
 import type { RefusalClass } from "../../core/record/refusal.ts";
 import { MINUTE_MS, SECOND_MS } from "../../core/time.ts";
 import { afterProof, afterRefusal, anchored, type CoolDowns, restMs } from "./cool-down.ts";

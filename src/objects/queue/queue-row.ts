@@ -1,4 +1,4 @@
-import type { Retry } from "../../core/record/credits.ts";
+import type { Retry } from "../../core/record/retry.ts";
 import { MINUTE_MS } from "../../core/time.ts";
 
 /** What says which submission asks for a place of a connection, and since when. */

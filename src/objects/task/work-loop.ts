@@ -116,7 +116,7 @@ export class WorkLoop {
   /**
    * Applies an event to the stored record. When the event erases the task, first leaves the queues of its submission,
    * deletes the copies of its outputs and the entry that says to which task its job belongs, and then the record and the
-   * alarm.
+   * alarm. If the task has changed meanwhile, so that it is not erased, it goes on, and its job may run without a place.
    */
   async applyAndErase(event: TaskEvent): Promise<Decision> {
     const first = this.apply(event);

@@ -113,7 +113,8 @@ export class QuietRules {
 
   /**
    * Tells whether a task waits for a call that its object has forgotten, because the registration took longer than
-   * `UNCALLED_MS`. Such a task fails when its time to wait is over, and keeps until then a place that it got late.
+   * `UNCALLED_MS`. Its Worker ends such a task; if the Worker has failed too, the task fails when its time to wait is
+   * over, and keeps until then a place that it got late.
    */
   #isForgotten(taskId: string, submissionId: string): boolean {
     const { machine } = this.#world;
