@@ -80,12 +80,15 @@ export const JOB_ENTRY_USAGE: Usage = {
   ...STORED_ENTRY,
 };
 
+/** Pattern of the lives whose job the relay submits. */
+const SUBMITTED = /^(?:submitted|queued)/;
+
 /** Returns the price of a million tasks of each kind of life, by its name, with its single lines. */
 export function lifeBills() {
   return Object.entries(LIVES).map(([name, meters]) => {
     const receiverMs = name.includes("hangs") ? TIMEOUT_MS : RECEIVER_MS;
     const usage = lifeUsage(meters, receiverMs);
-    const entries = name.startsWith("submitted") ? 1 : 0;
+    const entries = SUBMITTED.test(name) ? 1 : 0;
     return [name, billOf(withUsage(usage, STORED_ENTRY, entries), MILLION)] as const;
   });
 }

@@ -9,6 +9,7 @@ import {
 } from "../../src/objects/queue/job-queue.ts";
 import { type Holder, type QueueRow, restoredState } from "../../src/objects/queue/queue-row.ts";
 import { MINUTE, NOW, SECOND } from "./builders.ts";
+import { grantsByRule, jobsOfTwo } from "./fair-jobs.ts";
 
 const CONNECTION = "kling-a";
 const HOUR = 60 * MINUTE;
@@ -162,6 +163,24 @@ describe("a place that becomes free", () => {
     expect(kept.position("y")).toBe(1);
     kept.leave("x0");
     expect(ids(kept.told)).toEqual(["y"]);
+  });
+
+  it("goes to two accounts in turn as long as both wait: 500 jobs at five places, of which one account has asked for 400 before the other", () => {
+    const jobs = jobsOfTwo(400, 100);
+    const kept = new Kept({ places: 5, mostWaiting: 500 });
+    for (const { id, account, since } of jobs) kept.ask(id, { account, since: NOW + since });
+    const granted = [...kept.placed];
+    for (const id of granted) {
+      kept.leave(id);
+      granted.push(...ids(kept.told));
+      kept.answerGrants("taken");
+    }
+    expect(granted).toEqual(grantsByRule(jobs, 5));
+    // As soon as two jobs of the first account have ended, each account has two or three of the five places.
+    for (let at = 7; at < 200; at++) {
+      const ofSecond = granted.slice(at - 5, at).filter((id) => id.startsWith("y")).length;
+      expect([2, 3]).toContain(ofSecond);
+    }
   });
 
   it("counts the tasks of the operator as those of one account", () => {

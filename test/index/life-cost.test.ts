@@ -53,6 +53,9 @@ const POLLED_ENDS = {
   seventh: START + 390 * SECOND,
 };
 const JOB = "cgt-20261122120000-abcde";
+/** A connection with one place. */
+const LIMITED = "ark-limited";
+const LIMITED_ENTRY = { provider: "ark", key: "test-only-ark-key", in_flight: 1 };
 
 interface Life {
   /** Words for titles that follow "a task that": the beginning and the end of such a task. */
@@ -63,7 +66,11 @@ interface Life {
   readonly endAt?: number;
   readonly hasAccount?: boolean;
   readonly variables?: Readonly<Record<string, string>>;
+  /** Connection at which the job runs; by default that of Ark. */
+  readonly connection?: string;
   readonly receiver?: Site;
+  /** True when the receiver never answers, so that the time limit of an attempt is to pass at once. */
+  readonly isTimedOut?: boolean;
   /** Consumption of the task as docs/cost.md and `npm run cost` state it. */
   readonly meters: Meters;
 }
@@ -125,6 +132,14 @@ const LIVES: readonly Life[] = [
     live: liveSubmitted,
   },
   {
+    meters: COUNTED["queued, Ark with hooks, index"],
+    kind: "is submitted to a connection whose only place is taken, waits for it, and ends by a hook, in a relay with an index,",
+    index: "works",
+    live: liveQueued,
+    connection: LIMITED,
+    variables: { CONNECTIONS: JSON.stringify({ [LIMITED]: { ...LIMITED_ENTRY } }) },
+  },
+  {
     meters: COUNTED["Ark with hooks, index, job of 300 s"],
     kind: "ends by a hook of ark after 300 s in a relay with an index",
     index: "works",
@@ -150,6 +165,7 @@ const LIVES: readonly Life[] = [
     kind: "ends by a hook of ark, with a receiver that hangs three times, in a relay with an index",
     index: "works",
     live: liveHooked,
+    isTimedOut: true,
     receiver: (_, signal) => {
       pass(10 * SECOND);
       return never(signal);
@@ -216,9 +232,27 @@ async function liveHooked(life: MeteredLife, { endAt }: Facts): Promise<void> {
 }
 
 /** Submits a job to Ark through the relay, and lets the job send its hooks. */
-async function liveSubmitted(life: MeteredLife, { endAt, outside }: Facts): Promise<void> {
+async function liveSubmitted(life: MeteredLife, facts: Facts): Promise<void> {
   const headers = { "Relay-Task-Id": life.id, "Relay-Callback-Url": CALLBACK_URL };
   await life.send(`/v1/submit/ark${ARK_PATH}`, { body: { model: MODEL }, headers });
+  await sendHooksOfSubmission(life, facts);
+}
+
+/** Does the same at a connection whose place becomes free a second after the submission. */
+async function liveQueued(life: MeteredLife, facts: Facts): Promise<void> {
+  await life.occupy();
+  const named = { "Relay-Task-Id": life.id, "Relay-Callback-Url": CALLBACK_URL };
+  const headers = { ...named, Prefer: "respond-async" };
+  await life.send(`/v1/submit/${LIMITED}${ARK_PATH}`, { body: { model: MODEL }, headers });
+  const call = await life.queuedCall();
+  expect(facts.outside.sentTo("https://ark.")).toEqual([]);
+  await life.liveUntil(START + SECOND);
+  await life.freePlace(call);
+  await life.makeCall(call);
+  await sendHooksOfSubmission(life, facts);
+}
+
+async function sendHooksOfSubmission(life: MeteredLife, { endAt, outside }: Facts): Promise<void> {
   const Sent = z.object({ callback_url: z.string() });
   const { callback_url: hookUrl } = Sent.parse(JSON.parse(sentToArk(outside).body));
   await sendHooks(life, hookUrl, endAt);
@@ -289,7 +323,7 @@ async function readByCount(id: string): Promise<number> {
 const LIST_OF_REMOVED = 1;
 
 async function count(of: Life): Promise<Meters> {
-  const { index, live, receiver, endAt = END, hasAccount, variables } = of;
+  const { index, live, receiver, endAt = END, hasAccount, variables, connection = "ark" } = of;
   const outside = anOutside();
   outside.on(
     "https://ark.",
@@ -300,11 +334,11 @@ async function count(of: Life): Promise<Meters> {
     after(400, () => xai(endAt)),
   );
   outside.on(CALLBACK_URL, receiver ?? after(300, () => ({})));
-  hurry();
+  if (of.isTimedOut === true) hurry();
   vi.spyOn(Math, "random").mockReturnValue(0);
   const account = hasAccount === true ? await anAccount() : null;
   const keys = { ARK_API_KEY: "test-only-ark-key", XAI_API_KEY: "test-only-xai-key" };
-  const life = new MeteredLife(outside, index, { ...keys, ...variables }, JOB);
+  const life = new MeteredLife(outside, index, { ...keys, ...variables }, JOB, connection);
   await live(life, { endAt, account, outside });
   await life.liveUntil(Date.now() + 900 * SECOND);
   await life.send(`/v1/tasks/${life.id}`);
@@ -461,6 +495,12 @@ it("a task that the relay submits costs no more than a registered task with an a
     ...Object.entries(JOB_ENTRY),
     ["subrequests", 3],
   ]);
+});
+
+it("a submission to a connection without a limit calls no queue and no object of a call, and uses what it used before there were limits", () => {
+  // Counted at the last commit without queues. The meters above count each call of a queue or of the object of a call.
+  const before = { objectRequests: 10, rowsWritten: 12, rowsRead: 8, subrequests: 13 };
+  expect(submitted).toMatchObject({ ...before, workerRequests: 5, d1Written: 5, logLines: 1 });
 });
 
 it.each(READER_LIVES.map((life) => [life.name, life] as const))(

@@ -1,12 +1,14 @@
-import { runInDurableObject } from "cloudflare:test";
+import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, vi } from "vitest";
 import { removeExpired } from "../../src/index-db/sweep.ts";
 import * as z from "zod";
 import type { Meters } from "../../scripts/cost/lives.ts";
 import { hashOf } from "../../src/core/hash.ts";
+import { CallObject } from "../../src/objects/call/call-object.ts";
 import { JobObject } from "../../src/objects/job-object.ts";
 import { jobObject } from "../../src/objects/object-names.ts";
+import { QueueObject } from "../../src/objects/queue/queue-object.ts";
 import { TaskObject } from "../../src/objects/task/task-object.ts";
 import { TimeBudget } from "../../src/lib/time-budget.ts";
 import { callWith, type Message } from "../worker/client.ts";
@@ -22,6 +24,9 @@ const IDLE_MS = 10_000;
 /** Longest time in milliseconds ahead for which an object sets its alarm while it works. */
 const WATCHDOG_MS = 35_000;
 
+/** Submission of another task, which has the only place of a connection. What is done for it is not counted. */
+const OTHER = "other-submission";
+
 /** Index of a relay: none, one that works, or one all of whose queries fail. */
 export type IndexKind = "none" | "works" | "away";
 
@@ -34,8 +39,9 @@ export class MeteredLife {
   readonly #index: IndexKind;
   readonly #variables: object;
   readonly #job: string;
+  readonly #connection: string;
   readonly #storages: StorageMeter[] = [];
-  readonly #objectCalls = spiesOnObjects();
+  readonly #objectCalls = spiesOnObjects((storage) => this.#storages.push(meterOf(storage)));
   readonly #log = (["log", "warn", "error"] as const).map((level) =>
     vi.spyOn(console, level).mockImplementation(() => undefined),
   );
@@ -46,10 +52,18 @@ export class MeteredLife {
   /**
    * Starts to count.
    * @param bindings further variables; the index is the only binding counted.
-   * @param job id of the job at Ark; the object that stores to which task it belongs is counted too.
+   * @param job id of the job; the object that stores to which task it belongs is counted too.
+   * @param connection name of the connection at which the job runs.
    */
-  constructor(outside: Outside, index: IndexKind, bindings: object, job: string) {
+  constructor(
+    outside: Outside,
+    index: IndexKind,
+    bindings: object,
+    job: string,
+    connection: string,
+  ) {
     this.#job = job;
+    this.#connection = connection;
     this.#outside = outside;
     this.#index = index;
     const INDEX_DB = gated(this.#d1.INDEX_DB, async (sql) => {
@@ -96,6 +110,63 @@ export class MeteredLife {
     await until(async () => isIdle(await this.#peek(), this.#index === "away"));
     // The work loop sets its alarm in the turn after the last write.
     await realMs(1);
+  }
+
+  /** Lets another submission take the only place of the connection. */
+  async occupy(): Promise<void> {
+    const queue = env.QUEUES.getByName(this.#connection);
+    await this.#configure(queue);
+    const place = { submissionId: OTHER, taskId: OTHER, account: null, via: this.#connection };
+    const since = Date.now();
+    expect(await queue.ask({ ...place, attempt: 1, since, mayWait: false })).toEqual({
+      kind: "granted",
+    });
+    this.#storages.push(await meterStorage(queue));
+  }
+
+  /** Waits until the call of the submission stands in the queue, and returns the object of the call. */
+  async queuedCall(): Promise<DurableObjectStub<CallObject>> {
+    const asked = this.#objectCalls.find(({ of, name }) => of === QueueObject && name === "ask");
+    const question = asked?.spy.mock.calls.map(([given]) => Question.parse(given)).at(-1);
+    const call = env.CALLS.getByName(question?.submissionId ?? "");
+    await until(async () => {
+      const state = await runInDurableObject(call, (_, { storage }) =>
+        uncounted(storage.kv, "call"),
+      );
+      return QueuedState.safeParse(state).success;
+    });
+    return call;
+  }
+
+  /**
+   * Lets the other submission give its place back, and waits until the queue has told the object of the call, which knows
+   * only what is stored.
+   */
+  async freePlace(call: DurableObjectStub<CallObject>): Promise<void> {
+    await evictDurableObject(call);
+    await this.#configure(call);
+    this.#storages.push(await meterStorage(call));
+    await env.QUEUES.getByName(this.#connection).leave(OTHER);
+    await until(() =>
+      this.#objectCalls.some(({ name, spy }) => name === "grant" && callsOf([spy]) > 0),
+    );
+  }
+
+  /** Lets the object of a call do what is due, until nothing is due any more. */
+  async makeCall(call: DurableObjectStub<CallObject>): Promise<void> {
+    for (;;) {
+      const alarm = await runInDurableObject(call, (_, { storage }) => storage.getAlarm());
+      if (alarm === null) return;
+      vi.setSystemTime(Math.max(Date.now(), alarm));
+      await runDurableObjectAlarm(call);
+    }
+  }
+
+  async #configure(stub: DurableObjectStub<CallObject | QueueObject>): Promise<void> {
+    const value = await started({ ...env, ...this.#variables });
+    await runInDurableObject<CallObject | QueueObject, void>(stub, (instance) => {
+      Object.defineProperty(instance, "env", { value });
+    });
   }
 
   /** Returns how often readers have read the task so far. */
@@ -149,7 +220,7 @@ export class MeteredLife {
     await restartWith(this.id, this.#variables);
     if (this.#storages.length === 0) {
       const relay = await started({ ...env, ...this.#variables });
-      this.#storages.push(await meterStorage(jobObject(relay, "ark", this.#job)));
+      this.#storages.push(await meterStorage(jobObject(relay, this.#connection, this.#job)));
     }
     this.#storages.push(await meterStorage(stubOf(this.id)));
   }
@@ -211,6 +282,8 @@ function idWithoutJitter(): string {
 /** Methods that are called from outside an object. `inspect` is missing, because it calls `read` itself. */
 const METHODS = [
   "apply",
+  "startCall",
+  "endCall",
   "endSubmission",
   "hook",
   "rewriteIndexRow",
@@ -227,34 +300,69 @@ interface StorageMeter {
 }
 
 /** Counts the rows of an object as the platform bills them: `deleteAll` is free. */
-function meterStorage(stub: DurableObjectStub<TaskObject | JobObject>): Promise<StorageMeter> {
-  return runInDurableObject(stub, (_, { storage }) => {
-    const reads = [vi.spyOn(storage.kv, "get"), vi.spyOn(storage.kv, "list")];
-    const writes = [
-      vi.spyOn(storage.kv, "put"),
-      vi.spyOn(storage.kv, "delete"),
-      vi.spyOn(storage, "setAlarm"),
-      vi.spyOn(storage.sql, "exec"),
-    ];
-    return { count: () => ({ read: callsOf(reads), written: callsOf(writes) }) };
+function meterStorage(
+  stub: DurableObjectStub<TaskObject | JobObject | CallObject | QueueObject>,
+): Promise<StorageMeter> {
+  return runInDurableObject<DurableObject, StorageMeter>(stub, (_, { storage }) =>
+    meterOf(storage),
+  );
+}
+
+function meterOf(storage: DurableObjectStorage): StorageMeter {
+  const reads = [vi.spyOn(storage.kv, "get"), vi.spyOn(storage.kv, "list")];
+  const writes = [
+    vi.spyOn(storage.kv, "put"),
+    vi.spyOn(storage.kv, "delete"),
+    vi.spyOn(storage, "setAlarm"),
+    vi.spyOn(storage.sql, "exec"),
+  ];
+  return { count: () => ({ read: callsOf(reads), written: callsOf(writes) }) };
+}
+
+/** Spies on the method with which the object of a call begins to exist. @param onStore is called with its storage. */
+function spyOnStoreCall(onStore: (storage: DurableObjectStorage) => void) {
+  const { storeCall } = CallObject.prototype;
+  return vi.spyOn(CallObject.prototype, "storeCall").mockImplementation(function (
+    this: CallObject,
+    ...given
+  ) {
+    onStore(State.parse(Reflect.get(this, "ctx")).storage);
+    return Reflect.apply(storeCall, this, given);
   });
 }
 
 /**
- * Spies on all methods of the objects of tasks, and of those that store which job belongs to them. The calls of shared objects, e.g. of accounts, are not
- * counted.
+ * Spies on all methods of the objects of tasks, of their calls, of those that store which job belongs to them, and of the
+ * queues in which they wait. The calls of shared objects, e.g. of accounts, are not counted, nor the alarms of a queue.
  */
-function spiesOnObjects() {
-  const ofTasks = METHODS.map((name) => ({ name, spy: vi.spyOn(TaskObject.prototype, name) }));
-  const ofJobs = (["setTask", "forget"] as const).map((name) => ({
-    name,
-    spy: vi.spyOn(JobObject.prototype, name),
-  }));
-  return [...ofTasks, ...ofJobs];
+function spiesOnObjects(onStore: (storage: DurableObjectStorage) => void) {
+  const ofTasks = METHODS.map((name) => {
+    return { of: TaskObject, name, spy: vi.spyOn(TaskObject.prototype, name) };
+  });
+  const ofJobs = (["setTask", "forget"] as const).map((name) => {
+    return { of: JobObject, name, spy: vi.spyOn(JobObject.prototype, name) };
+  });
+  const ofCalls = CALL_METHODS.map((name) => {
+    return { of: CallObject, name, spy: vi.spyOn(CallObject.prototype, name) };
+  });
+  const ofQueues = (["ask", "refuse", "leave", "position"] as const).map((name) => {
+    return { of: QueueObject, name, spy: vi.spyOn(QueueObject.prototype, name) };
+  });
+  const storing = { of: CallObject, name: "storeCall", spy: spyOnStoreCall(onStore) };
+  return [...ofTasks, ...ofJobs, ...ofCalls, storing, ...ofQueues];
 }
 
+const CALL_METHODS = ["storeForm", "begin", "drop", "grant", "passOn", "alarm"] as const;
+/** The state of an object, of which its storage is counted. */
+const State = z.object({ storage: z.custom<DurableObjectStorage>() });
+const Question = z.object({ submissionId: z.string() });
+/** What the object of a call stores that waits for a place, once its task is registered. */
+const QueuedState = z.object({ stay: z.object({ isBegun: z.literal(true) }) });
+
 function callsOf(
-  spies: readonly { readonly mock: { readonly calls: readonly unknown[] } }[],
+  spies: readonly { readonly mock: { readonly calls: readonly (readonly unknown[])[] } }[],
 ): number {
-  return spies.reduce((sum, { mock }) => sum + mock.calls.length, 0);
+  const own = ({ mock }: (typeof spies)[number]) =>
+    mock.calls.filter((given) => !given.includes(OTHER)).length;
+  return spies.reduce((sum, spy) => sum + own(spy), 0);
 }

@@ -3,6 +3,7 @@ import { beforeEach, expect, it, vi } from "vitest";
 import { CALLED, LARGE_BODY } from "../../scripts/cost/calls.ts";
 import { CallObject } from "../../src/objects/call/call-object.ts";
 import { OutputObject } from "../../src/objects/output/output-object.ts";
+import { QueueObject } from "../../src/objects/queue/queue-object.ts";
 import { TaskObject } from "../../src/objects/task/task-object.ts";
 import { callWith } from "../worker/client.ts";
 import { DAY_MS, pass, until, useClock } from "../worker/clock.ts";
@@ -36,6 +37,8 @@ function requests(): readonly Spied[] {
     ...ofTask.map((name) => vi.spyOn(TaskObject.prototype, name)),
     ...ofCall.map((name) => vi.spyOn(CallObject.prototype, name)),
     ...(["copy", "delete"] as const).map((name) => vi.spyOn(OutputObject.prototype, name)),
+    // Without a limit of jobs in flight no queue is called.
+    ...(["ask", "leave"] as const).map((name) => vi.spyOn(QueueObject.prototype, name)),
     vi.spyOn(TaskObject.prototype, "alarm"),
     vi.spyOn(CallObject.prototype, "alarm"),
     vi.spyOn(OutputObject.prototype, "alarm"),

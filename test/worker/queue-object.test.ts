@@ -3,6 +3,7 @@ import { describe, expect, it, vi } from "vitest";
 import { queueObject } from "../../src/objects/object-names.ts";
 import type { PlaceQuestion } from "../../src/objects/queue/job-queue.ts";
 import { env } from "../../src/startup.ts";
+import { grantsByRule, jobsOfTwo } from "../core/fair-jobs.ts";
 import { pass, START, until, useClock } from "./clock.ts";
 import { loggedBy } from "./logged.ts";
 import { lose } from "./lost-calls.ts";
@@ -102,6 +103,31 @@ describe("the queue of a connection", () => {
     await kept.wake();
     await kept.restart();
     expect(await kept.stub.state()).toMatchObject({ held: 1, waiting: 0 });
+  });
+
+  it("gives five places to 200 jobs of two accounts in turn, though one has asked for 150 before the other", async () => {
+    const jobs = jobsOfTwo(150, 50);
+    const kept = await aQueue({ entry: { in_flight: 5 } });
+    for (const { id, account, since } of jobs) {
+      await kept.ask(id, { account, since: Date.now() + since });
+    }
+    expect(await kept.stub.state()).toMatchObject({
+      held: 5,
+      waiting: 195,
+      byAccount: [
+        { account: "x", held: 5, waiting: 145 },
+        { account: "y", held: 0, waiting: 50 },
+      ],
+    });
+    const granted = jobs.slice(0, 5).map(({ id }) => id);
+    for (const id of granted) {
+      await kept.stub.leave(id);
+      if (granted.length === jobs.length) continue;
+      await kept.untilTold(granted.length - 5 + 1);
+      granted.push(kept.told.at(-1)?.[0] ?? "");
+    }
+    expect(granted).toEqual(grantsByRule(jobs, 5));
+    expect(await kept.stub.state()).toMatchObject({ held: 0, waiting: 0 });
   });
 
   it("states its places, who waits since when, and its cool-downs, also after a restart", async () => {

@@ -308,8 +308,9 @@ export class WorkLoop {
     for (const { line, level } of linesOfChange(before, record, now)) {
       this.#platform.log(() => line, level);
     }
-    // A call in flight must not delay the first attempt of the callback.
-    if (!isOpen(record)) this.#callInFlight?.abort();
+    // A call in flight must not delay the first attempt of the callback. A change that readers do not see, such as the
+    // answer of a queue that was left, begins no attempt.
+    if (!isOpen(record) && record.version !== before?.version) this.#callInFlight?.abort();
     if (opened !== null && opened !== attemptInFlight(before)) this.#ownAttempt = opened;
     if (isDue && !this.#running) this.#platform.background(this.#start());
   }

@@ -157,3 +157,22 @@ it("a task without queues orders none to be left", async () => {
   while (host.stored !== null) await host.ring();
   expect(host.leaves).toEqual([]);
 });
+
+it("the answer of the queues does not break off a write to the index that is in flight", async () => {
+  const host = new QueueHost(null);
+  host.policyAt = () => aPolicy({ isIndexed: true });
+  const { writeIndexRow: _, ...endings } = host.endings;
+  host.endings = endings;
+  await endedCall(host);
+  void host.ring();
+  await runMicrotasks();
+  const open = () => host.outside.openCalls.map(({ what }) => what);
+  expect(open().toSorted()).toEqual(["leaveQueues", "writeIndexRow"]);
+  host.outside.openCalls.find(({ what }) => what === "leaveQueues")?.end(LEFT);
+  await runMicrotasks();
+  expect([open(), host.hasStay]).toEqual([["writeIndexRow"], false]);
+  host.outside.openCalls[0]?.end(0);
+  await runMicrotasks();
+  expect(host.logs.at(-1)).toMatchObject({ event: "index.write", outcome: "written" });
+  host.expectNoFailure();
+});

@@ -2,17 +2,30 @@ import { type ChaosOptions, lowTaskFigures, taskRounds } from "./callbacks/scena
 import { Counters } from "./counters.ts";
 import { OUTPUTS } from "./outputs/scenario.ts";
 import { PRICES } from "./prices/scenario.ts";
+import { queueScenario } from "./queue/scenario.ts";
 import { type ChaosReport, runScenario } from "./scenario.ts";
 import { SUBMISSIONS } from "./submissions/scenario.ts";
 
 /** Longest round of tasks, in minutes. */
 const ROUND_MINUTES = 2;
 
+/** Number of kills of a round of queues. */
+const QUEUE_KILLS = 50;
+
 /** What a round of chaos is about. */
-type Kind = "tasks" | "submissions" | "prices" | "outputs";
+type Kind = "tasks" | "submissions" | "prices" | "queue" | "outputs";
 
 /** Order of the rounds. Those of tasks meet most: registrations, events, hooks, polls, cancels, redeliveries, credits. */
-const TURNS: readonly Kind[] = ["tasks", "submissions", "tasks", "prices", "tasks", "outputs"];
+const TURNS: readonly Kind[] = [
+  "tasks",
+  "submissions",
+  "tasks",
+  "queue",
+  "tasks",
+  "prices",
+  "tasks",
+  "outputs",
+];
 
 /**
  * Runs rounds of all kinds in turn, each with a relay of its own, and prints their figures. No round begins after
@@ -43,6 +56,8 @@ function roundOf(kind: Kind, seed: number, minutes: number): Promise<ChaosReport
       return runScenario(SUBMISSIONS, seed);
     case "prices":
       return runScenario(PRICES, seed);
+    case "queue":
+      return runScenario(queueScenario(QUEUE_KILLS), seed);
     case "outputs":
       return runScenario(OUTPUTS, seed);
   }

@@ -1,20 +1,37 @@
 import { parseArgs } from "node:util";
 import { allChaos } from "./all-chaos.ts";
+import { queueScenario } from "./queue/scenario.ts";
+import { type ChaosReport, runScenario } from "./scenario.ts";
 
-// Loads and kills the relay: `npm run chaos -- --minutes 30 [--seed 7]`.
+// Loads and kills the relay: `npm run chaos -- --minutes 30 [--seed 7]`, or its queues alone with so many kills:
+// `npm run chaos -- --queue-kills 1000 [--seed 7]`.
 
 const FAULTS_SHOWN = 50;
 
 const { values } = parseArgs({
-  options: { minutes: { type: "string", default: "2" }, seed: { type: "string" } },
+  options: {
+    minutes: { type: "string", default: "2" },
+    "queue-kills": { type: "string" },
+    seed: { type: "string" },
+  },
 });
 const minutes = Number(values.minutes);
+const kills = values["queue-kills"] === undefined ? null : Number(values["queue-kills"]);
 const seed = Number(values.seed ?? Math.floor(Math.random() * 1e9));
-if (!(minutes > 0) || !Number.isInteger(seed) || seed < 0) {
-  console.error("usage: npm run chaos -- --minutes N [--seed S]");
+const isCount = (count: number) => Number.isInteger(count) && count >= 0;
+if (!(minutes > 0) || !isCount(kills ?? 0) || !isCount(seed)) {
+  console.error("usage: npm run chaos -- [--minutes N | --queue-kills N] [--seed S]");
   process.exit(2);
 }
-const faults = await allChaos({ minutes, seed, print: console.log });
+const faults =
+  kills === null ? await allChaos({ minutes, seed, print: console.log }) : await ofQueues(kills);
 for (const fault of faults.slice(0, FAULTS_SHOWN)) console.error(fault);
 console.log(`${faults.length} faults`);
 process.exitCode = faults.length > 0 ? 1 : 0;
+
+async function ofQueues(count: number): Promise<ChaosReport["faults"]> {
+  console.log(`${count} kills, seed ${seed}`);
+  const report = await runScenario(queueScenario(count), seed);
+  console.log(report.counters.toString());
+  return report.faults;
+}

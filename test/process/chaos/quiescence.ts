@@ -24,7 +24,7 @@ const NS_PER_MS = 1_000_000n;
 const Count = z.object({ count: z.int() });
 
 /**
- * Waits until the relay logs nothing and no alarm of a task or call is near. Reads the alarms from its files,
+ * Waits until the relay logs nothing and no alarm of a task, call or queue is near. Reads the alarms from its files,
  * because a request could wake a task that is stuck.
  */
 export async function quiescence(relay: Workerd, meanwhile: () => void): Promise<void> {
@@ -38,9 +38,9 @@ export async function quiescence(relay: Workerd, meanwhile: () => void): Promise
   }
 }
 
-/** Returns the number of tasks and calls with an alarm in the near future; null when it cannot be read now. */
+/** Returns the number of tasks, calls and queues with an alarm in the near future; null when it cannot be read now. */
 function nearAlarms(storage: string): number | null {
-  const files = ["tasks", "calls"].map((name) => join(storage, name, "metadata.sqlite"));
+  const files = ["tasks", "calls", "queues"].map((name) => join(storage, name, "metadata.sqlite"));
   const counts = files.filter((file) => existsSync(file)).map(nearAlarmsIn);
   return counts.reduce((sum, count) => (sum === null || count === null ? null : sum + count), 0);
 }

@@ -36,8 +36,10 @@ export function hastenCalls(storage: string): void {
   using alarms = new DatabaseSync(join(directory, "metadata.sqlite"));
   alarms.prepare("UPDATE _cf_ALARM SET scheduled_time = ?").run(now);
   for (const file of objectFiles(directory)) {
-    // Each object also knows the time of its own alarm.
     using object = new DatabaseSync(file);
+    // Each object also knows the time of its own alarm, unless it was killed before it had set one.
+    const table = object.prepare("SELECT 1 FROM sqlite_master WHERE name = '_cf_METADATA'").get();
+    if (table === undefined) continue;
     object.prepare("UPDATE _cf_METADATA SET value = ? WHERE key = 1").run(now);
   }
 }

@@ -13,6 +13,10 @@ export class Ledger {
     this.#balances = new Map(balances);
   }
 
+  balanceOf(account: string): number {
+    return this.#balances.get(account) ?? 0;
+  }
+
   charge(charge: Charge): ChargeAnswer {
     const { chargeId, accountId, amount } = charge;
     const balance = this.#balances.get(accountId) ?? 0;

@@ -117,8 +117,9 @@ export class QueueRules {
     most: (via: string) => number,
   ): void {
     const waiting = rows.filter((row) => row.isWaiting);
+    const known = new Set(before.map(({ submissionId }) => submissionId));
     for (const { via, attempt, submissionId } of waiting) {
-      const isNew = !before.some((known) => known.submissionId === submissionId);
+      const isNew = !known.has(submissionId);
       // A submission whose call was refused has waited before.
       if (!isNew || attempt > 1) continue;
       const alike = waiting.filter((row) => row.via === via).length;

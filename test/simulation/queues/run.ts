@@ -45,12 +45,18 @@ export async function runSeed(
     balances,
     trace,
   );
+  await within(world, () => live(world));
+  return { violation: world.violation, observed: world.observed, world };
+}
+
+/** Lets a world live, whose time, random ids and log are those of this process meanwhile. */
+export async function within(world: World, live: () => Promise<void>): Promise<void> {
   const { log, warn, error } = console;
   const write = (text: unknown) => world.machine.note(() => `  log ${String(text)}`);
   Object.assign(console, { log: write, warn: write, error: write });
   replaceTime(world.machine);
   try {
-    await live(world);
+    await live();
   } finally {
     Object.assign(console, { log, warn, error });
     Date.now = OWN.now;
@@ -58,7 +64,6 @@ export async function runSeed(
     const { setTimeout: set, clearTimeout: clear, scheduler } = OWN;
     Object.assign(globalThis, { setTimeout: set, clearTimeout: clear, scheduler });
   }
-  return { violation: world.violation, observed: world.observed, world };
 }
 
 function balanceFrom(random: Random): number {

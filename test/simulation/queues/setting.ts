@@ -81,6 +81,8 @@ export interface Times {
   readonly submitUnknownMs: number;
   readonly taskDeadlineMs: number;
   readonly isCancelable: boolean;
+  /** Shortest time between two polls of a job, in milliseconds. */
+  readonly pollGapMs: number;
 }
 
 export function timesFrom(random: Random): Times {
@@ -89,6 +91,7 @@ export function timesFrom(random: Random): Times {
     submitUnknownMs: random.pick([HOUR, 5 * MINUTE]),
     taskDeadlineMs: random.pick([4 * HOUR, 4 * HOUR, 30 * MINUTE]),
     isCancelable: random.isLucky(0.5),
+    pollGapMs: 20 * SECOND,
   };
 }
 
@@ -108,7 +111,7 @@ export function deploymentOf(setting: Setting, times: Times): Deployment {
     all.set(POOL, { ...model, name: POOL, inFlight: null, queueLimit, pool });
   }
   const asyncTimeoutMs = 600 * SECOND;
-  const limits = { ...LIMITS, gapMs: 20 * SECOND };
+  const limits = { ...LIMITS, gapMs: times.pollGapMs };
   const polls = new Map([...all.keys()].map((name) => [name, limits]));
   const isCancelable = () => times.isCancelable;
   const { queueMs, submitUnknownMs, taskDeadlineMs } = times;

@@ -4,6 +4,7 @@ import type { CancelAnswer, PollAnswer, SubmitOutcome } from "../../../src/core/
 import type { RefusalClass } from "../../../src/core/record/refusal.ts";
 import type { UpstreamEnd } from "../../../src/core/record/upstream.ts";
 import { MINUTE, SECOND } from "../../core/builders.ts";
+import type { Random } from "../random.ts";
 import type { Machine } from "./machine.ts";
 import type { SentCall } from "./outside.ts";
 
@@ -22,6 +23,8 @@ export interface Behaviour {
   /** Probability that a job fails. */
   readonly failure: number;
   readonly longestMs: number;
+  /** Returns how long the next job takes, in milliseconds. Absent when all times up to `longestMs` are as likely. */
+  readonly lengthMs?: (random: Random) => number;
 }
 
 export const GOOD: Behaviour = {
@@ -37,6 +40,9 @@ export const GOOD: Behaviour = {
 export interface SimulatedJob {
   readonly id: string;
   readonly call: SentCall;
+  /** Time of its start, and how long it takes unless it is canceled, in milliseconds. */
+  readonly startedAt: number;
+  readonly lengthMs: number;
   end: UpstreamEnd | null;
 }
 
@@ -105,12 +111,15 @@ export class Upstream {
     return classes.find((each) => random.isLucky(refusals[each])) ?? null;
   }
 
-  #start(call: SentCall, { longestMs, failure, hook }: Behaviour): SimulatedJob {
+  #start(call: SentCall, behaviour: Behaviour): SimulatedJob {
     const { random, clock } = this.#machine;
-    const job: SimulatedJob = { id: `job-${this.jobs.length + 1}`, call, end: null };
-    this.jobs.push(job);
+    const { longestMs, failure, hook } = behaviour;
     const isFailed = random.isLucky(failure);
-    clock.after(SECOND + random.below(longestMs), () => {
+    const lengthMs = behaviour.lengthMs?.(random) ?? SECOND + random.below(longestMs);
+    const id = `job-${this.jobs.length + 1}`;
+    const job: SimulatedJob = { id, call, startedAt: clock.passed, lengthMs, end: null };
+    this.jobs.push(job);
+    clock.after(lengthMs, () => {
       if (job.end !== null) return;
       job.end = isFailed ? FAILED : COMPLETED;
       if (random.isLucky(hook)) this.#onHook(job);

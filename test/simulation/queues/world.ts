@@ -54,6 +54,8 @@ export class World {
   readonly ledger: Ledger;
   readonly random: Random;
   readonly observed = new Set<string>();
+  /** What clients were answered, with the number of these answers. */
+  readonly answers = new Map<string, number>();
   /** The submissions that were sent to upstreams, in order. */
   readonly sent: Sent[] = [];
   /** Names of the tasks that clients have named. */
@@ -156,6 +158,7 @@ export class World {
       answered: (what) => {
         machine.note(() => `the client of ${request.taskId} is answered: ${what}`);
         this.observe(`a client is answered: ${what}`);
+        this.answers.set(what, (this.answers.get(what) ?? 0) + 1);
       },
     };
     void submit(request, worker);

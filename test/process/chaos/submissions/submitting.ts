@@ -34,48 +34,75 @@ export interface Door {
  */
 export async function submitUntilFinal(door: Door, order: Order): Promise<FinalAnswer | null> {
   await sleep(order.pauseMs);
+  return repeatUntilFinal(() => submitOnce(submissionOf(door, order)));
+}
+
+/**
+ * Repeats a submission until the answer is final.
+ * @returns null when no answer was final in time.
+ */
+export async function repeatUntilFinal(
+  submit: () => Promise<SubmitAnswer>,
+): Promise<FinalAnswer | null> {
   const giveUpAt = Date.now() + GIVE_UP_AFTER_MS;
   for (let isRepeat = false; Date.now() < giveUpAt; isRepeat = true) {
-    const answer = await submitOnce(door, order).catch(() => null);
+    const answer = await submit().catch(() => null);
     if (answer !== null && !isTemporary(answer)) return { ...answer, isRepeat };
     await sleep(REPEAT_AFTER_MS);
   }
   return null;
 }
 
-type Answer = Omit<FinalAnswer, "isRepeat"> & { readonly mayRepeat: boolean };
+/** The answer to one call. */
+export type SubmitAnswer = Omit<FinalAnswer, "isRepeat"> & { readonly mayRepeat: boolean };
 
 /** Tells whether an answer says that the same call is to be sent again later. */
-function isTemporary({ status, mayRepeat }: Answer): boolean {
+function isTemporary({ status, mayRepeat }: SubmitAnswer): boolean {
   return mayRepeat && (status === 503 || status === 409);
 }
 
-function submitOnce({ url, key, callbackUrlOf }: Door, order: Order): Promise<Answer> {
-  const { path, body, more } = order.isCall ? imageCall(order) : jobCall(order);
+/** A submission as a client sends it. */
+export interface SentSubmission {
+  readonly url: string;
+  /** API key of the account. */
+  readonly key: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: object;
+}
+
+export function submitOnce({ url, key, headers, body }: SentSubmission): Promise<SubmitAnswer> {
   return withDeadline(ANSWER_WITHIN_MS, async (signal) => {
-    const response = await fetch(`${url}/v1/submit/ark${path}`, {
+    const response = await fetch(url, {
       method: "POST",
       headers: {
         Authorization: `Bearer ${key}`,
         "Content-Type": "application/json",
-        "Idempotency-Key": order.key,
-        "Relay-Callback-Url": callbackUrlOf(order),
-        ...more,
+        ...headers,
       },
       body: JSON.stringify(body),
       signal,
     });
     const json: unknown = await response.json();
-    const { status, headers } = response;
-    const taskId = headers.get("Relay-Task-Id") ?? String(field(json, "task", "id"));
+    const { status } = response;
+    const taskId = response.headers.get("Relay-Task-Id") ?? String(field(json, "task", "id"));
     const jobId = status === 200 ? String(field(json, "id")) : null;
-    return { status, taskId, jobId, mayRepeat: headers.has("Retry-After") };
+    return { status, taskId, jobId, mayRepeat: response.headers.has("Retry-After") };
   });
 }
 
+function submissionOf({ url, key, callbackUrlOf }: Door, order: Order): SentSubmission {
+  const { path, body, more } = order.isCall ? imageCall(order) : jobCall(order);
+  const named = { "Idempotency-Key": order.key, "Relay-Callback-Url": callbackUrlOf(order) };
+  return { url: `${url}/v1/submit/ark${path}`, key, headers: { ...named, ...more }, body };
+}
+
 function jobCall({ prompt }: Order) {
-  const content = [{ type: "text", text: prompt }];
-  return { path: ARK_TASKS, body: { model: ARK_MODEL, content, duration: 5 }, more: {} };
+  return { path: ARK_TASKS, body: jobBody(prompt), more: {} };
+}
+
+/** Returns the body of a call for a job. */
+export function jobBody(prompt: string): object {
+  return { model: ARK_MODEL, content: [{ type: "text", text: prompt }], duration: 5 };
 }
 
 /** Returns a call for an image that does not wait for the upstream's answer. */
