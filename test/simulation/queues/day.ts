@@ -42,7 +42,8 @@ function lengthMs(random: Random): number {
 /** Lets a thousand jobs of two accounts be submitted at once to a connection with five places, on which nothing fails. */
 export async function runDay(seed: number): Promise<Day> {
   const random = new Random(seed);
-  const setting = { places: new Map([[CONNECTION, PLACES]]), pool: null, queueLimit: JOBS };
+  const places = new Map([[CONNECTION, PLACES]]);
+  const setting = { places, pool: null, disabled: null, queueLimit: JOBS };
   const balances = new Map(ACCOUNTS.map((account) => [account, BALANCE]));
   const world = new World(seed, random, NO_FAULTS, setting, TIMES, balances, null);
   world.upstream.behaviours.set(CONNECTION, { ...GOOD, cap: PLACES, lengthMs });
