@@ -1,4 +1,4 @@
-import type { WithStartup } from "../../config/runtime.ts";
+import { configOf, type WithStartup } from "../../config/runtime.ts";
 import { SECOND_MS } from "../../core/time.ts";
 import { errorText, log } from "../../lib/log.ts";
 import { withinTime } from "../../lib/timeout.ts";
@@ -44,7 +44,7 @@ export async function askForPlace(
   question: PlaceQuestion,
 ): Promise<PlaceReply> {
   const answers: (PlaceAnswer | null)[] = [];
-  for (const connection of connections) {
+  for (const connection of configured(env, connections)) {
     const ask = async () => await queueOf(env, connection).ask(question);
     const answer = await answered<PlaceAnswer>(connection, ask);
     if (answer?.kind === "granted") return { kind: "granted", connection };
@@ -96,6 +96,13 @@ async function answered<T>(connection: string, call: () => Promise<T>): Promise<
     log({ event: "queue.unreached", connection, error: errorText(error) }, "warn");
     return null;
   });
+}
+
+/** Returns those of the connections that are still configured; all when none is, so that the call gets a place and fails. */
+function configured(env: PlaceBindings, connections: readonly string[]): readonly string[] {
+  const known = configOf(env)?.connections;
+  const rest = connections.filter((name) => known?.has(name) === true);
+  return rest.length === 0 ? connections : rest;
 }
 
 function queueOf(env: PlaceBindings, connection: string) {
