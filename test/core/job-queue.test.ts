@@ -588,7 +588,7 @@ describe("the configuration", () => {
     expect(kept.ask("d")).toEqual({ kind: "granted" });
   });
 
-  it("without the connection removes those from the queue who are addressed to a pool and wait, and takes no further ones", () => {
+  it("without the connection removes those from the queue who are addressed to a pool and wait, but gives who asks a place", () => {
     const kept = new Kept({ places: 1 });
     for (const id of ["held", "waits"]) kept.ask(id, { via: "pool" });
     kept.places = null;
@@ -596,11 +596,11 @@ describe("the configuration", () => {
     kept.pass(MINUTE);
     expect(kept.told).toEqual([]);
     expect([...kept.stored.keys()]).toEqual(["held"]);
-    for (const mayWait of [true, false]) {
-      expect(kept.ask("new", { via: "pool", mayWait })).toEqual({ kind: "removed" });
+    for (const id of ["held", "new", "new"]) {
+      expect(kept.ask(id, { via: "pool" })).toEqual({ kind: "granted" });
     }
-    expect(kept.ask("held", { via: "pool" })).toEqual({ kind: "granted" });
-    expect([...kept.stored.keys()]).toEqual(["held"]);
+    expect(kept.placed).toEqual(["held", "new"]);
+    expect(kept.told).toEqual([]);
   });
 
   it("with a fault that disables the connection lets all wait until the fault is mended", () => {

@@ -165,8 +165,6 @@ class Stored {
     const first = this.queue.ask(order, this.moment);
     const isStale = known !== undefined && known.attempt > asked.attempt;
     must((first.kind === "stale") === isStale, "answers stale only after a later attempt");
-    const isRemoved = this.places === null && asked.via !== CONNECTION;
-    must(first.kind !== "removed" || isRemoved, "takes all who may still get a place");
     if (first.kind === "waiting") this.hasWaited = true;
     this.store();
     const row = this.rows.get(asked.id);

@@ -237,7 +237,6 @@ describe("the queue of a connection", () => {
     await kept.untilTold(1);
     expect(kept.told.map(([id]) => id)).toEqual(["b"]);
     expect(await kept.stub.state()).toMatchObject({ waiting: 0 });
-    expect(await kept.ask("d", pooled)).toEqual({ kind: "removed" });
   });
 
   it("lets all wait while a fault disables their connection, and grants places when it is mended", async () => {

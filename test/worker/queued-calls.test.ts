@@ -289,6 +289,27 @@ describe("calls that wait for a place", () => {
     expect(await queueState(b)).toMatchObject({ held: 1, waiting: 0 });
   });
 
+  it("one in a pool of which a member is removed waits at the other, and is sent there", async () => {
+    const outside = members();
+    const relay = await aQueuedRelay({ a: { in_flight: 1 }, b: { in_flight: 1 } });
+    const [a, b] = relay.names;
+    const first = await waitFor(relay, a);
+    const second = await waitFor(relay, b);
+    const id = await waitFor(relay, relay.pool);
+    for (const each of [first, second]) await work(relay, each);
+    const reduced = await configured(relay, { a: { in_flight: 1 }, b: null });
+    await endJob(relay, second);
+    await until(async () => (await queueState(b)).waiting === 0);
+    pass(10 * MINUTE);
+    await work(reduced, id);
+    expect(await queueState(b)).toMatchObject({ held: 0, waiting: 0 });
+    expect(await queueState(a)).toMatchObject({ held: 1, waiting: 1 });
+    await endJob(reduced, first);
+    await workWithPlace(reduced, id);
+    expect(outside.sentTo(A)).toHaveLength(2);
+    expect(await readTask(reduced, id)).toMatchObject({ status: "pending", provider: a });
+  });
+
   it("one takes a single place, of its present attempt, and confirms it again", async () => {
     members();
     const relay = await aQueuedRelay({ a: { in_flight: 1 }, b: { in_flight: 1 } });

@@ -22,10 +22,10 @@ export interface QueuedRelay {
   readonly bindings: object;
 }
 
-/** Members of the entries in `CONNECTIONS`: those of both members, and those of the pool. */
+/** Members of the entries in `CONNECTIONS`: those of both members, and those of the pool. Null for a removed entry. */
 export interface Entries {
   readonly a?: object;
-  readonly b?: object;
+  readonly b?: object | null;
   readonly pool?: object;
 }
 
@@ -49,8 +49,10 @@ export async function configured(
   const [base_url, other] = HOSTS;
   const CONNECTIONS = JSON.stringify({
     [a]: { provider: "ark", key: keyOf(a), base_url, ...entries.a },
-    [b]: { provider: "ark", key: keyOf(b), base_url: other, ...entries.b },
-    [pool]: { provider: "pool", of: names, ...entries.pool },
+    ...(entries.b !== null && {
+      [b]: { provider: "ark", key: keyOf(b), base_url: other, ...entries.b },
+    }),
+    [pool]: { provider: "pool", of: entries.b === null ? [a] : names, ...entries.pool },
   });
   const EXTRA_BASE_HOSTS = HOSTS.map((host) => new URL(host).host).join(" ");
   const bindings = { ...env, EXTRA_BASE_HOSTS, CONNECTIONS, ...variables };

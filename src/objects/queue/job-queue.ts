@@ -27,9 +27,7 @@ export type PlaceAnswer =
   /** No place is free, and the submission does not wait. */
   | { readonly kind: "busy"; readonly retryAfterMs: number }
   /** A later attempt of the submission has asked already. */
-  | { readonly kind: "stale" }
-  /** The connection was removed. The submission is addressed to a pool, whose other members may still take it. */
-  | { readonly kind: "removed" };
+  | { readonly kind: "stale" };
 
 /** The refusal of an attempt to send a call, which proves that the attempt has started nothing. */
 export interface AttemptRefusal {
@@ -46,7 +44,8 @@ export interface Moment {
   readonly now: number;
   /**
    * Number of places: `Infinity` without `in_flight`, 0 while a fault disables the connection. Null when the connection
-   * was removed: submissions to a pool leave it, and all others are let go, because their tasks fail by themselves.
+   * was removed: submissions to a pool that wait leave it, and all others are let go, because their tasks fail by
+   * themselves.
    */
   readonly places: number | null;
   /** Returns the largest number of submissions addressed to `via` that may wait. */
@@ -152,10 +151,11 @@ export class JobQueue {
     const known = this.#rows.get(submissionId);
     if (known !== undefined && known.attempt > attempt) return { kind: "stale" };
     const isRepeated = known?.attempt === attempt;
-    if (!isRepeated) this.#change({ ...order, state: { kind: "waiting" } });
+    if (moment.places === null) this.#letGo(order, moment.now);
+    else if (!isRepeated) this.#change({ ...order, state: { kind: "waiting" } });
     this.work(moment);
     const row = this.#rows.get(submissionId);
-    if (row === undefined) return { kind: "removed" };
+    if (row === undefined) throw new Error("a submission has left the queue while it asked");
     if (row.state.kind === "granted") this.#hold(row, row.state.at, UNREGISTERED_MS);
     if (row.state.kind !== "waiting") return { kind: "granted" };
     const refusal = isRepeated ? null : this.#refusalOf(row, mayWait, moment);
@@ -371,6 +371,16 @@ export class JobQueue {
   #free(row: QueueRow): void {
     if (row.state.kind !== "waiting") this.#freed++;
     this.#remove(row);
+  }
+
+  /**
+   * Gives a submission that asks a place, unless it has one: who asks has a newer configuration with the connection, or
+   * lets the call fail because all its connections were removed.
+   */
+  #letGo(order: PlaceOrder, now: number): void {
+    const known = this.#rows.get(order.submissionId);
+    if (known?.attempt === order.attempt && known.state.kind !== "waiting") return;
+    this.#change({ ...order, state: { kind: "held", at: now, askAt: now + UNREGISTERED_MS } });
   }
 
   /** Removes the submissions to pools that wait, because they wait at the other members too. */

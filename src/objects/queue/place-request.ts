@@ -1,4 +1,4 @@
-import type { WithStartup } from "../../config/runtime.ts";
+import { configOf, type WithStartup } from "../../config/runtime.ts";
 import type { RefusedOutcome } from "../../core/events/event.ts";
 import { SECOND_MS } from "../../core/time.ts";
 import { answerWithin } from "../../lib/timeout.ts";
@@ -59,7 +59,7 @@ export async function askForPlace(
   order: PlaceOrder,
 ): Promise<PlaceReply> {
   const answers: (PlaceAnswer | null)[] = [];
-  for (const connection of connections) {
+  for (const connection of configured(env, connections)) {
     const answer = await ask(env, connection, { ...order, mayWait: true }, QUEUE_TIMEOUT_MS);
     if (answer?.kind === "granted") return { kind: "granted", connection };
     answers.push(answer);
@@ -158,6 +158,13 @@ function answered<T>(
   limitMs = QUEUE_TIMEOUT_MS,
 ): Promise<T | null> {
   return answerWithin(limitMs, { event: "queue.unanswered", connection }, call);
+}
+
+/** Returns those of the connections that are still configured; all when none is, so that the call gets a place and fails. */
+function configured(env: PlaceBindings, connections: readonly string[]): readonly string[] {
+  const known = configOf(env)?.connections;
+  const rest = connections.filter((name) => known?.has(name) === true);
+  return rest.length === 0 ? connections : rest;
 }
 
 function queueOf(env: PlaceBindings, connection: string) {

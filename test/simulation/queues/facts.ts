@@ -13,6 +13,8 @@ export interface StoredRow {
   readonly attempt: number;
   readonly since: number;
   readonly isWaiting: boolean;
+  /** True when the queue has granted a place to the submission while it waited, and its call is being told. */
+  readonly isTold: boolean;
 }
 
 const Row = z.object({
@@ -37,7 +39,8 @@ export function rowsOf(place: Place): readonly StoredRow[] {
 
 function rowOf(stored: object): StoredRow {
   const { submission_id: submissionId, task_id: taskId, state, ...row } = Row.parse(stored);
-  return { submissionId, taskId, isWaiting: state === "waiting", ...row };
+  const isWaiting = state === "waiting";
+  return { submissionId, taskId, isWaiting, isTold: state === "granted", ...row };
 }
 
 export function recordOf(machine: Machine, taskId: string): TaskRecord | null {

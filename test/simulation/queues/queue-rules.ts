@@ -92,9 +92,9 @@ export class QueueRules {
     this.#checkLimits(before, rows, most);
   }
 
-  /** Requires that a connection which was removed gives places only to those whose tasks are to fail. */
+  /** Requires that of those who wait only they get a place of a removed connection whose tasks are to fail. */
   #checkRemoved({ name }: Place, granted: readonly StoredRow[]): void {
-    const other = granted.find(({ via }) => via !== name);
+    const other = granted.find(({ via, isTold }) => isTold && via !== name);
     if (other === undefined) return;
     const promise = "a connection that was removed takes no submission to a pool";
     this.#report(promise, `${other.submissionId} at ${name}`);
