@@ -27,8 +27,12 @@ const Count = z.object({ count: z.int() });
  * Waits until the relay logs nothing and no alarm of a task, call or queue is near. Reads the alarms from its files,
  * because a request could wake a task that is stuck.
  */
-export async function quiescence(relay: Workerd, meanwhile: () => void): Promise<void> {
-  const giveUpAt = Date.now() + GIVE_UP_AFTER_MS;
+export async function quiescence(
+  relay: Workerd,
+  meanwhile: () => void,
+  giveUpAfterMs = GIVE_UP_AFTER_MS,
+): Promise<void> {
+  const giveUpAt = Date.now() + giveUpAfterMs;
   let length = -1;
   for (let since = Date.now(); Date.now() - since < QUIET_MS; await sleep(LOOK_EVERY_MS)) {
     meanwhile();

@@ -54,8 +54,11 @@ const VARS = {
 };
 /** Number of clients, of which each has one order at a time. */
 const CLIENTS = 40;
-/** Longest time in milliseconds for which a client waits for the callback. */
+/** Longest time in milliseconds for which a client waits for the callback, after the last kill. */
 const CALLED_WITHIN_MS = 240_000;
+/** The same at a relay that is broken, and the time after which it counts as quiet: an unknown outcome fails before. */
+const BROKEN_CALLED_WITHIN_MS = 10_000;
+const BROKEN_QUIET_MS = 150_000;
 /** How often a client that waits for the upstream's answer tries to get a place, and the pause in milliseconds. */
 const TRIES = 12;
 const PAUSE_MS = 400;
@@ -116,6 +119,7 @@ async function record(
   const outcomes: Outcome[] = [];
   let nextNth = 0;
   let isEnough = false;
+  const over = Promise.withResolvers<void>();
   const clientOf = async () => {
     while (!isEnough) {
       const order = orderOf(seed, nextNth++);
@@ -123,7 +127,8 @@ async function record(
       called.set(order.path, callback);
       const callbackUrl = receiver.at(order.path, { kind: "answer", status: 200 });
       const door = { url: relay.url, key: keys[order.account], callbackUrl };
-      outcomes.push(await outcomeOf(door, order, callback.promise));
+      const calledOrOver = Promise.race([callback.promise, over.promise]);
+      outcomes.push(await outcomeOf(door, order, calledOrOver));
     }
   };
   const moment = momentsToKill(ark, seeded(seed + 1));
@@ -136,8 +141,13 @@ async function record(
       return count >= kills;
     },
   });
-  await Promise.all([killed, ...Array.from({ length: CLIENTS }, clientOf)]);
-  await quiescence(relay, () => genuine.check());
+  const clients = Promise.all(Array.from({ length: CLIENTS }, clientOf));
+  await killed;
+  const waitMs = bug === null ? CALLED_WITHIN_MS : BROKEN_CALLED_WITHIN_MS;
+  await Promise.race([clients, sleep(waitMs, undefined, { ref: false })]);
+  over.resolve();
+  await clients;
+  await quiescence(relay, () => genuine.check(), bug === null ? undefined : BROKEN_QUIET_MS);
 
   const postsAt = Map.groupBy(receiver.posts, ({ path }) => path);
   const submits = Map.groupBy(ark.submits, ({ prompt }) => prompt);
@@ -163,7 +173,7 @@ async function record(
     strangePaths: strangePathsOf(receiver, (path) => called.has(path)),
     refusedHooks: ark.refusedHooks,
     leftRows: leftRows(relay.storage),
-    storedCalls: await callsLeftLater(relay),
+    storedCalls: bug === null ? await callsLeftLater(relay) : [],
     log: relay.output,
   };
   const entries = Map.groupBy(
@@ -225,7 +235,7 @@ async function outcomeOf(door: Door, order: Order, callback: Promise<void>): Pro
     return { order, answer, cancelStatus: null };
   }
   const canceled = cancelOrder(door, order, answer, callback);
-  await Promise.race([callback, sleep(CALLED_WITHIN_MS, undefined, { ref: false })]);
+  await callback;
   return { order, answer, cancelStatus: await canceled };
 }
 
