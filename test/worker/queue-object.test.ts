@@ -130,6 +130,17 @@ describe("the queue of a connection", () => {
     expect(await kept.stub.state()).toMatchObject({ held: 0, waiting: 0 });
   });
 
+  it("gives the next place to an account that asks once, after another has asked 500 times", async () => {
+    const kept = await aQueue({ entry: { in_flight: 2 } });
+    for (let i = 0; i < 500; i++) await kept.ask(`x${i}`, { account: "x" });
+    pass(MINUTE);
+    expect(await kept.ask("y", { account: "y" })).toEqual(WAITING);
+    await kept.stub.leave("x0");
+    await kept.untilTold(1);
+    expect(kept.told).toMatchObject([["y", { attempt: 1 }]]);
+    expect(await kept.stub.state()).toMatchObject({ held: 2, waiting: 498 });
+  });
+
   it("states its places, who waits since when, and its cool-downs, also after a restart", async () => {
     const kept = await aFullQueue();
     const account = "acme";
