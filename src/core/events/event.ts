@@ -134,6 +134,10 @@ export interface SubmitEndedEvent {
   readonly type: "submit_ended";
   readonly submissionId: string;
   readonly outcome: SubmitOutcome;
+  /** Number of the attempt that has ended. Absent for the present one. */
+  readonly attempt?: number;
+  /** Members of the pool for which the sender keeps an accepted call, in case its job fails. Absent for none. */
+  readonly further?: readonly string[];
 }
 
 /**

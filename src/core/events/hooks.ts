@@ -10,12 +10,14 @@ import {
 } from "./decision.ts";
 import type { AttachEvent, HookEvent } from "./event.ts";
 import { finishFromNews } from "./finish.ts";
+import { submittedAgain } from "./submit-again.ts";
 import { applyLateHook } from "./late-results.ts";
 import type { Policy } from "../policy.ts";
 import { canPoll, hear, hint, planPolls } from "../polls/next-poll.ts";
 import { limitsOf } from "../polls/task-poll-limits.ts";
 import { cancellationOfNewJob } from "../record/cancellation.ts";
 import { hasCustomerKey } from "../record/customer-key.ts";
+import { mayBeOfFailedJob } from "../record/failed-job.ts";
 import type { PollPlan } from "../record/poll-plan.ts";
 import {
   addressedName,
@@ -148,7 +150,8 @@ function withHooks(
  * Handles a hook of a provider. A hook that claims the end of the job ends the task when its provider cannot be polled.
  * It also ends the task when it is signed, unless it claims success without output. Otherwise the job is polled at
  * once, or the hook is stored until a job is attached. The first hook that says that the job is running sets a new time
- * for the next poll; one that says that the job is queued changes nothing once a job is attached. A hook that is not
+ * for the next poll; one that says that the job is queued changes nothing once a job is attached. A hook that may be about
+ * a job which has failed at another member of a pool counts as unsigned. A hook that is not
  * understood is handled as one that claims the end of the job, but never ends the task itself. A hook that arrives
  * after the end of the task does not change its result, and is accepted nevertheless.
  */
@@ -171,10 +174,18 @@ function applyToOpen(record: OpenTask, event: HookEvent, policy: Policy, now: nu
   const { news } = event;
   const job = record.upstream?.job ?? null;
   if (job !== null && !isAbout(job, event.jobId)) return unchanged(record, "other_job");
+  const isOfOther = mayBeOfFailedJob(record.submission, event.jobId);
+  // Without a poll, nothing can show whether the hook is about the present job.
+  if (isOfOther && (job === null || !canPoll(record, policy, now))) {
+    return unchanged(record, "ignored");
+  }
   if (event.unread !== undefined && !canPoll(record, policy, now)) {
     return refuseUnread(record, event.unread, now);
   }
-  const task = withNews(record, news, event.isSigned, policy, now);
+  const isProved = event.isSigned && !isOfOther;
+  const again = isProved ? submittedAgain(record, news, "hook", policy, now) : null;
+  if (again !== null) return changed(again);
+  const task = withNews(record, news, isProved, policy, now);
   if (isTerminal(task)) return changed(task);
   const attached = withProvenJob(task, event, policy, now);
   if (attached !== task) return changed({ ...attached, version: nextVersion(record, now) });

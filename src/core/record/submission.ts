@@ -2,6 +2,7 @@ import { backoff } from "../backoff.ts";
 import type { Policy } from "../policy.ts";
 import { MINUTE_MS, SECOND_MS } from "../time.ts";
 import type { CustomerKey, SealedKey } from "./customer-key.ts";
+import type { FailedJob } from "./failed-job.ts";
 import {
   MAX_REFUSED_ATTEMPTS,
   type QueueStay,
@@ -84,6 +85,13 @@ export interface Submission {
   readonly stay?: QueueStay;
   /** The latest attempts that the upstream has refused, oldest first. Absent when there was none. */
   readonly refusedAttempts?: readonly RefusedAttempt[];
+  /**
+   * Members of a pool to which the call may still be submitted if its job fails (events/submit-again.ts): the object of
+   * the call keeps it for them. Absent when there is none.
+   */
+  readonly further?: readonly string[];
+  /** Jobs that have failed, after each of which the call was kept for another member. Oldest first. Absent for none. */
+  readonly failedJobs?: readonly FailedJob[];
 }
 
 export type SubmissionState =
@@ -267,6 +275,14 @@ export function queuedAgain(submission: Submission, stay: QueueStay, now: number
 export function withRefusedAttempt(submission: Submission, refused: RefusedAttempt): Submission {
   const all = [...(submission.refusedAttempts ?? []), refused];
   return { ...submission, refusedAttempts: all.slice(-MAX_REFUSED_ATTEMPTS) };
+}
+
+/** Returns a submission that the upstream has accepted, and whose call is kept for these further members of the pool. */
+export function keptFor(
+  { further: _, ...submission }: Submission,
+  further: readonly string[] | undefined,
+): Submission {
+  return further === undefined || further.length === 0 ? submission : { ...submission, further };
 }
 
 /** Returns a submission whose call was not sent and will never be sent. */

@@ -37,6 +37,11 @@ export interface StoredCall {
    */
   readonly storesFiles: boolean;
   readonly secrets: SecretsOfCall;
+  /**
+   * True when the call is kept after the upstream has accepted it, and is submitted to the further members of its pool if
+   * the job fails. Absent when it is forgotten then.
+   */
+  readonly isKept?: true;
 }
 
 /** The queues in which a call waits for a place. */
@@ -60,6 +65,7 @@ export type CallState =
   | QueuedCall
   | SendingCall
   | RefusedCall
+  | KeptCall
   | EndedCall
   | UntakenFiles;
 
@@ -114,6 +120,20 @@ export interface RefusedCall {
   readonly report: Retry;
 }
 
+/**
+ * A call whose job runs, and which is submitted to another member of the pool if the job fails. The task says when this
+ * is so, and when the call can be forgotten.
+ */
+export interface KeptCall {
+  readonly kind: "kept";
+  readonly call: StoredCall;
+  readonly body: BodySize;
+  /** The stay with the place that the job uses. */
+  readonly stay: CallStay;
+  /** Plan of the next question to the task. */
+  readonly ask: Retry;
+}
+
 export type RefusedOutcome = Extract<SubmitOutcome, { readonly kind: "refused" }>;
 
 /** Part of the order to send a call (`CallStart`) that is stored while the call is made, and the place that it uses. */
@@ -134,6 +154,8 @@ export interface EndedCall {
   /** True when files of the answer may be in the bucket. */
   readonly hasFiles: boolean;
   readonly report: Retry;
+  /** The call, which is kept when the task has confirmed the outcome. Absent when it is forgotten then. */
+  readonly kept?: Pick<KeptCall, "call" | "body" | "stay">;
 }
 
 /** Files of an answer that the task has not taken, because it has ended in another way. They are being deleted. */
@@ -230,7 +252,7 @@ export function grantPlace(
   now: number,
 ): Granted {
   const gone = { answer: "gone", next: null } as const;
-  if (state?.kind !== "queued" && state?.kind !== "sending") return gone;
+  if (state?.kind !== "queued" && state?.kind !== "sending" && state?.kind !== "kept") return gone;
   const { stay } = state;
   if (stay?.attempt !== attempt) return gone;
   if (stay.place === connection) return { answer: "taken", next: null };
@@ -244,9 +266,9 @@ function withPlace(queued: QueuedCall, stay: CallStay, place: string, now: numbe
   return { ...queued, ask, stay: { ...stay, place } };
 }
 
-/** Returns a waiting call whose task is asked again later, because it could not be reached. */
-export function askLater(queued: QueuedCall, now: number): QueuedCall {
-  return { ...queued, ask: planRetry(queued.ask, now) };
+/** Returns a call whose task is asked again later, because it or a queue could not be reached. */
+export function askLater<T extends QueuedCall | KeptCall>(state: T, now: number): T {
+  return { ...state, ask: planRetry(state.ask, now) };
 }
 
 /** Returns a waiting call whose task is asked again soon, because its price is being charged. */
@@ -295,6 +317,48 @@ export function nextAttempt(refused: RefusedCall, now: number): QueuedCall | End
   return { kind: "queued", call, body, ask: { retryAt: now + 1, tries: 0 }, stay: next };
 }
 
+/**
+ * Returns the members to which the call may be submitted if its present job fails. Empty for a call that is not kept.
+ */
+function furtherMembers({ isKept }: StoredCall, { connections, place }: CallStay) {
+  return isKept === true ? connections.filter((name) => name !== place) : [];
+}
+
+/** Returns a call that the upstream has accepted: it is kept if it may be submitted to another member of its pool. */
+export function acceptCall(
+  { call, body, start, stay }: SendingCall,
+  end: CallEnd,
+  now: number,
+): EndedCall {
+  const ended = endCall(call, start.recordedAt, end, now);
+  const further = stay === undefined ? [] : furtherMembers(call, stay);
+  if (stay === undefined || further.length === 0) return ended;
+  const report = { ...ended.end, attempt: stay.attempt, further };
+  return { ...ended, end: report, kept: { call, body, stay } };
+}
+
+/** Returns a call whose job runs. Its task is asked soon for the first time, because the job may have ended meanwhile. */
+export function keepCall(kept: Pick<KeptCall, "call" | "body" | "stay">, now: number): KeptCall {
+  return { kind: "kept", ...kept, ask: { retryAt: now + UNCALLED_MS, tries: 0 } };
+}
+
+/** Returns a kept call whose task is asked at once, because it has changed. */
+export function askNow(kept: KeptCall, now: number): KeptCall {
+  return { ...kept, ask: { retryAt: now, tries: 0 } };
+}
+
+/** Returns a kept call whose job runs, and whose task is asked again in a while. */
+export function watchJob(kept: KeptCall, now: number): KeptCall {
+  return { ...kept, ask: { retryAt: now + WATCH_MS, tries: 0 } };
+}
+
+/** Returns a kept call that waits for a place at another member, because its job has failed and its place is free. */
+export function submitAgain({ call, body, stay }: KeptCall, now: number): QueuedCall {
+  const connections = furtherMembers(call, stay);
+  const next = { ...stay, connections, attempt: stay.attempt + 1, place: null };
+  return { kind: "queued", call, body, ask: { retryAt: now + 1, tries: 0 }, stay: next };
+}
+
 /** Returns a call that is being sent, after a multipart upload of a file in its answer has begun. */
 export function withLeftUpload(sending: SendingCall, upload: LeftUpload): SendingCall {
   return { ...sending, uploads: [...sending.uploads, upload] };
@@ -337,6 +401,7 @@ export function deleteLater(untaken: UntakenFiles, now: number): UntakenFiles {
 export function callDueAt(state: CallState): number | null {
   switch (state.kind) {
     case "queued":
+    case "kept":
       return state.ask.retryAt;
     case "refused":
     case "ended":

@@ -78,6 +78,19 @@ export async function leaveOthers(
 }
 
 /**
+ * Tells the queue of a connection that the job of an attempt has ended, so that its place is free.
+ * @returns false when the queue could not be reached.
+ */
+export async function leavePlace(
+  env: PlaceBindings,
+  connection: string,
+  { submissionId, attempt }: Pick<PlaceQuestion, "submissionId" | "attempt">,
+): Promise<boolean> {
+  const leave = async () => await queueOf(env, connection).leave(submissionId, attempt);
+  return (await answered<true>(connection, leave)) !== null;
+}
+
+/**
  * Tells the queue of a connection that the upstream has refused an attempt, so that its place is free.
  * @returns false when the queue could not be reached.
  */
