@@ -5,7 +5,13 @@ import type { FailedJob } from "../record/failed-job.ts";
 import type { FoundBy } from "../record/finding.ts";
 import { type AccountRefusal, accountRefusalOf } from "../record/refusal.ts";
 import { queuedAgain, type Submission } from "../record/submission.ts";
-import { addressedName, isOpen, nextVersion, type OpenTask, type TaskRecord } from "../record/task.ts";
+import {
+  addressedName,
+  isOpen,
+  nextVersion,
+  type OpenTask,
+  type TaskRecord,
+} from "../record/task.ts";
 import type { FailureCategory, UpstreamNews } from "../record/upstream.ts";
 
 /** Categories of failures after which another member of a pool may succeed with the same call. */

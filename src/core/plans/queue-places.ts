@@ -45,6 +45,7 @@ export function holdsPlace(
   const { state, stay, failedJobs = [] } = submission;
   if (stay === undefined) return false;
   return state.kind === "queued"
-    ? stay.connections.includes(connection) && !failedJobs.some((failed) => failed.connection === connection)
+    ? stay.connections.includes(connection) &&
+        !failedJobs.some((failed) => failed.connection === connection)
     : record.upstream?.connection === connection;
 }

@@ -253,8 +253,15 @@ export function passedAnswerMs({
   return Math.max(submitTimeoutMs, asyncTimeoutMs) + PASSING_MS;
 }
 
-/** Returns a submission whose call has waited, and is sent from `now` on. */
-export function sentNow(submission: Submission, policy: Policy, now: number): Submission {
+/**
+ * Returns a submission whose call has waited, and is sent from `now` on. For which members it is kept afterwards, its
+ * sender reports with the upstream's answer.
+ */
+export function sentNow(
+  { further: _, ...submission }: Submission,
+  policy: Policy,
+  now: number,
+): Submission {
   return { ...submission, startedAt: now, state: sendingFrom(submission, policy, now) };
 }
 

@@ -180,6 +180,9 @@ const CHARGING_MS = 2 * SECOND_MS;
  */
 const WATCH_MS = 10 * MINUTE_MS;
 
+/** Time in milliseconds after which the task of a kept call is asked again, in case it could not tell of a change. */
+const FOLLOW_MS = 5 * MINUTE_MS;
+
 /** Returns a call that was stored, and whose task is asked later about it. */
 export function queueCall(call: StoredCall, body: BodySize, now: number): QueuedCall {
   const ask = { retryAt: now + UNCALLED_MS, tries: 0 };
@@ -349,7 +352,7 @@ export function askNow(kept: KeptCall, now: number): KeptCall {
 
 /** Returns a kept call whose job runs, and whose task is asked again in a while. */
 export function watchJob(kept: KeptCall, now: number): KeptCall {
-  return { ...kept, ask: { retryAt: now + WATCH_MS, tries: 0 } };
+  return { ...kept, ask: { retryAt: now + FOLLOW_MS, tries: 0 } };
 }
 
 /** Returns a kept call that waits for a place at another member, because its job has failed and its place is free. */

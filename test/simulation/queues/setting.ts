@@ -14,6 +14,8 @@ export interface Setting {
   readonly places: ReadonlyMap<string, number | null>;
   /** Members of the pool; null when there is none. */
   readonly pool: readonly string[] | null;
+  /** True when a job of the pool that has failed is submitted to the further members. */
+  readonly submitsFailedAgain: boolean;
   /** Largest number of submissions that wait, of each name. */
   readonly queueLimit: number;
 }
@@ -27,13 +29,17 @@ export interface Deployment {
 
 const PLACES = [1, 1, 2, 2, 3, 5] as const;
 
-export function settingFrom(random: Random): Setting {
+/** @param kinds random numbers that decide only what concerns failed jobs. */
+export function settingFrom(random: Random, kinds: Random): Setting {
   const names = ["a", "b", "c"].slice(0, 1 + random.below(3));
   const places = new Map<string, number | null>(names.map((name) => [name, random.pick(PLACES)]));
   const members = names.filter(() => random.isLucky(0.7));
-  const pool = random.isLucky(0.6) && members.length > 0 ? members : null;
+  const isPool = random.isLucky(0.6) && members.length > 0;
+  const submitsFailedAgain = kinds.isLucky(0.35);
+  const pool = submitsFailedAgain ? names : isPool ? members : null;
   if (pool !== null && random.isLucky(0.1)) places.set(pool[0] ?? "a", null);
-  return { places, pool, queueLimit: random.pick([1_000, 1_000, 1_000, 4, 1, 0]) };
+  const queueLimit = random.pick([1_000, 1_000, 1_000, 4, 1, 0]);
+  return { places, pool, submitsFailedAgain, queueLimit };
 }
 
 /** Returns a setting with another number of places of one connection. */
@@ -89,7 +95,7 @@ export function deploymentOf(setting: Setting, times: Times): Deployment {
     all.set(name, { ...model, name, inFlight, queueLimit });
   if (setting.pool !== null) {
     const members = setting.pool.flatMap((name) => all.get(name) ?? []);
-    const pool = { members, submitsFailedAgain: false };
+    const pool = { members, submitsFailedAgain: setting.submitsFailedAgain };
     all.set(POOL, { ...model, name: POOL, inFlight: null, queueLimit, pool });
   }
   const asyncTimeoutMs = 600 * SECOND;
