@@ -390,12 +390,14 @@ export class World {
       this.report("a task that has ended stays as it is", record.id);
     }
     this.ended.set(id, record.status);
-    const { submission, failure, found, cancellation, finishedAt } = record;
+    const { submission, failure, found, cancellation, finishedAt, upstream } = record;
     const stay = submission?.stay;
     if (known !== undefined || stay === undefined || submission?.further === undefined) return;
     const isFollowed = found !== null && failure?.retryable === true && cancellation === null;
     const isOfMember = failure?.category === "provider" || failure?.category === "timeout";
-    if (isFollowed && isOfMember && finishedAt < stay.startBy) {
+    // The job of a connection that was removed cannot be polled.
+    const isPolled = this.#isConfigured(upstream?.connection ?? "");
+    if (isFollowed && isOfMember && isPolled && finishedAt < stay.startBy) {
       this.report("a job that has failed is followed by one of the next member", record.id);
     }
   }
