@@ -106,6 +106,21 @@ function aSecondTask(further: readonly string[] = [MEMBER_C], job = OTHER_JOB): 
   return open(step(sent, aKeptAcceptance(2, further, job)));
 }
 
+/** Tells for each member whether a task needs a place there. */
+function placesOf(task: TaskRecord): readonly boolean[] {
+  return MEMBERS.map((name) => holdsPlace(task, SUBMISSION_ID, name));
+}
+
+/** Builds a signed hook about a success. */
+function aSignedHook(changes: object) {
+  return aSubmissionHook(aCompletion(), { isSigned: true, connection: POOL, ...changes });
+}
+
+/** Asks a task what the object of its call does next, after the attempt with this number. */
+function ask(record: TaskRecord | null, attempt = 1, now = LATER) {
+  return followUpOf(record, SUBMISSION_ID, attempt, now);
+}
+
 describe("a job that has failed while its call is kept for further members of the pool", () => {
   it.each([
     ["by a poll", aPoll()],
@@ -232,8 +247,7 @@ describe("a job that has failed while its call is kept for further members of th
 
 describe("a task whose job has failed and whose call waits for another member", () => {
   it("needs a place at the further members, and not at the one whose job has failed", () => {
-    const held = (name: string) => holdsPlace(aFailedTask(), SUBMISSION_ID, name);
-    expect(MEMBERS.map(held)).toEqual([false, true, true]);
+    expect(placesOf(aFailedTask())).toEqual([false, true, true]);
   });
 
   it.each([
@@ -328,8 +342,7 @@ describe("a task whose second job runs", () => {
       stay: { attempt: 3 },
       failedJobs: [{ connection: MEMBER_A }, { connection: MEMBER_B, attempt: 2 }],
     });
-    const held = (name: string) => holdsPlace(failed, SUBMISSION_ID, name);
-    expect(MEMBERS.map(held)).toEqual([false, false, true]);
+    expect(placesOf(failed)).toEqual([false, false, true]);
     const third = { id: "cgt-3", endpoint: null };
     const sent = step(failed, anAttemptStart(3, MEMBER_C));
     const running = step(sent, aKeptAcceptance(3, [], third));
@@ -348,14 +361,14 @@ describe("a task whose second job runs", () => {
   });
 
   it("does not end by a late hook about the first job", () => {
-    const late = (changes: object) =>
-      aSubmissionHook(aCompletion(), { isSigned: true, connection: POOL, ...changes });
-    expectUnchanged(aSecondTask(), late({}), LATER, SETTINGS, "other_job");
-    const nameless = afterwards(transition(aSecondTask(), late({ jobId: null }), SETTINGS, LATER));
+    expectUnchanged(aSecondTask(), aSignedHook({}), LATER, SETTINGS, "other_job");
+    const nameless = afterwards(
+      transition(aSecondTask(), aSignedHook({ jobId: null }), SETTINGS, LATER),
+    );
     expect(nameless).toMatchObject({ tracking: { poll: { hint: { status: "completed" } } } });
     expect(isOpen(nameless)).toBe(true);
-    expectUnchanged(aSecondTask(), late({ jobId: null }), LATER, NO_KEY, "ignored");
-    expect(end(aSecondTask(), late({ jobId: OTHER_JOB.id })).status).toBe("completed");
+    expectUnchanged(aSecondTask(), aSignedHook({ jobId: null }), LATER, NO_KEY, "ignored");
+    expect(end(aSecondTask(), aSignedHook({ jobId: OTHER_JOB.id })).status).toBe("completed");
   });
 
   it("does not end by news about the first job if both members give their jobs the same id", () => {
@@ -391,9 +404,6 @@ describe("a task whose second job runs", () => {
 });
 
 describe("what the object of a kept call does next", () => {
-  const ask = (record: TaskRecord | null, attempt = 1, now = LATER) =>
-    followUpOf(record, SUBMISSION_ID, attempt, now);
-
   it("is to keep the call while its job runs and a call may begin", () => {
     expect(ask(aRunningTask())).toEqual({ kind: "keep" });
     expect(ask(aSecondTask(), 2)).toEqual({ kind: "keep" });

@@ -111,9 +111,10 @@ it("a pool has its own name and limits, and provider, base URL and key of its fi
 });
 
 it("a job of a pool that has failed is submitted again only if the pool has failures, which must be true or false", () => {
-  const again = (entry: object) =>
-    connectionIn({ ...MEMBERS, x: { ...POOL, ...entry } }, "x").pool?.submitsFailedAgain;
-  expect([{}, { failures: false }, { failures: true }].map(again)).toEqual([false, false, true]);
+  const pools = [{}, { failures: false }, { failures: true }].map((entry) => {
+    return connectionIn({ ...MEMBERS, x: { ...POOL, ...entry } }, "x").pool;
+  });
+  expect(pools.map((pool) => pool?.submitsFailedAgain)).toEqual([false, false, true]);
   for (const failures of ["true", 1, null, MARK]) {
     const fault = "CONNECTIONS.x.failures must be true or false";
     expect(faultsIn({ x: { ...POOL, failures } })).toEqual([fault]);

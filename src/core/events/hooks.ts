@@ -150,8 +150,7 @@ function withHooks(
  * Handles a hook of a provider. A hook that claims the end of the job ends the task when its provider cannot be polled.
  * It also ends the task when it is signed, unless it claims success without output. Otherwise the job is polled at
  * once, or the hook is stored until a job is attached. The first hook that says that the job is running sets a new time
- * for the next poll; one that says that the job is queued changes nothing once a job is attached. A hook that may be about
- * a job which has failed at another member of a pool counts as unsigned. A hook that is not
+ * for the next poll; one that says that the job is queued changes nothing once a job is attached. A hook that is not
  * understood is handled as one that claims the end of the job, but never ends the task itself. A hook that arrives
  * after the end of the task does not change its result, and is accepted nevertheless.
  */
@@ -170,23 +169,44 @@ export function applyHook(
 }
 
 /** Handles a hook about an open task. */
-function applyToOpen(record: OpenTask, event: HookEvent, policy: Policy, now: number): Decision {
-  const { news } = event;
+function applyToOpen(record: OpenTask, hook: HookEvent, policy: Policy, now: number): Decision {
   const job = record.upstream?.job ?? null;
-  if (job !== null && !isAbout(job, event.jobId)) return unchanged(record, "other_job");
-  const isOfOther = mayBeOfFailedJob(record.submission, event.jobId);
-  // Without a poll, nothing can show whether the hook is about the present job.
-  if (isOfOther && (job === null || !canPoll(record, policy, now))) {
-    return unchanged(record, "ignored");
+  if (job !== null && !isAbout(job, hook.jobId)) return unchanged(record, "other_job");
+  const event = ofPresentJob(record, hook, policy, now);
+  if (event === null) return unchanged(record, "ignored");
+  const { news, unread, isSigned } = event;
+  if (unread !== undefined && !canPoll(record, policy, now)) {
+    return refuseUnread(record, unread, now);
   }
-  if (event.unread !== undefined && !canPoll(record, policy, now)) {
-    return refuseUnread(record, event.unread, now);
-  }
-  const isProved = event.isSigned && !isOfOther;
-  const again = isProved ? submittedAgain(record, news, "hook", policy, now) : null;
-  if (again !== null) return changed(again);
-  const task = withNews(record, news, isProved, policy, now);
-  if (isTerminal(task)) return changed(task);
+  const again = isSigned ? submittedAgain(record, news, "hook", policy, now) : null;
+  const task = again ?? withNews(record, news, isSigned, policy, now);
+  if (again !== null || isTerminal(task)) return changed(task);
+  return attachOrKeep(record, task, event, policy, now);
+}
+
+/**
+ * Returns a hook as it is about the present job of a task. One that may be about an earlier job, which has failed at
+ * another member of the pool, counts as unsigned, so that a poll follows. Null when no poll can show what it is about.
+ */
+function ofPresentJob(
+  record: OpenTask,
+  hook: HookEvent,
+  policy: Policy,
+  now: number,
+): HookEvent | null {
+  if (!mayBeOfFailedJob(record.submission, hook.jobId)) return hook;
+  const isPolled = record.upstream?.job != null && canPoll(record, policy, now);
+  return isPolled ? { ...hook, isSigned: false } : null;
+}
+
+/** Attaches the job that a hook names to a task that has none, or stores the hook until a job is attached. */
+function attachOrKeep(
+  record: OpenTask,
+  task: OpenTask,
+  event: HookEvent,
+  policy: Policy,
+  now: number,
+): Decision {
   const attached = withProvenJob(task, event, policy, now);
   if (attached !== task) return changed({ ...attached, version: nextVersion(record, now) });
   const kept = askedForKept(
@@ -197,7 +217,7 @@ function applyToOpen(record: OpenTask, event: HookEvent, policy: Policy, now: nu
   if (kept === record) return unchanged(record, "ignored");
   const isShown = keptJobIds(kept.tracking).join() !== keptJobIds(record.tracking).join();
   const version = isShown ? nextVersion(record, now) : kept.version;
-  return changed({ ...kept, version }, noteOf(kept, news));
+  return changed({ ...kept, version }, noteOf(kept, event.news));
 }
 
 /**

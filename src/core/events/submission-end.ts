@@ -48,7 +48,7 @@ type Submitted<T extends TaskRecord> = T & { readonly submission: Submission };
  */
 export function endSubmission(
   record: TaskRecord | null,
-  { submissionId, outcome, attempt, further }: SubmitEndedEvent,
+  { submissionId, outcome, attempt, further = [] }: SubmitEndedEvent,
   policy: Policy,
   now: number,
 ): Decision {
@@ -56,7 +56,7 @@ export function endSubmission(
     return UNKNOWN_TASK;
   }
   // A repeated report about a job that has failed must not attach that job again.
-  if (attempt !== undefined && hasFailedSince(record.submission, attempt)) return unchanged(record);
+  if (hasFailedSince(record.submission, attempt)) return unchanged(record);
   if (record.status === "charging") return dropUnsent(record, outcome);
   if (!isOpen(record)) return endLate(record, outcome, policy, now);
   switch (outcome.kind) {
@@ -142,7 +142,7 @@ function dropUnsent(record: Submitted<ChargingTask>, { kind }: SubmitOutcome): D
 function accept(
   task: Submitted<OpenTask>,
   outcome: Extract<SubmitOutcome, { readonly kind: "accepted" | "result" }>,
-  further: SubmitEndedEvent["further"],
+  further: readonly string[],
   policy: Policy,
   now: number,
 ): OpenTask | TerminalTask {

@@ -49,16 +49,11 @@ export function submittedAgain(
   policy: Policy,
   now: number,
 ): OpenTask | null {
-  const { submission, upstream } = task;
-  if (submission === null || upstream === null || upstream.job === null) return null;
-  const { state, stay, further } = submission;
-  if (further === undefined || stay === undefined || state.kind !== "accepted") return null;
-  if (news.status !== "failed" || !mayElsewhereSucceed(news)) return null;
+  const kept = keptJobOf(task);
+  if (kept === null || news.status !== "failed" || !mayElsewhereSucceed(news)) return null;
+  const { submission, stay, upstream, answered } = kept;
   if (task.cancellation !== null || stay.startBy <= now || !canPoll(task, policy, now)) return null;
-  const { connection, job } = upstream;
-  const { answeredAt, statusCode } = state;
-  const { attempt } = stay;
-  const ended = { connection, job, attempt, at: now, answeredAt, statusCode, news, foundBy };
+  const ended = { ...upstream, ...answered, attempt: stay.attempt, at: now, news, foundBy };
   const failedJobs: readonly FailedJob[] = [...(submission.failedJobs ?? []), ended];
   const waiting = {
     ...task,
@@ -68,6 +63,16 @@ export function submittedAgain(
     submission: { ...queuedAgain(submission, stay, now), failedJobs },
   };
   return isStorable(waiting) ? waiting : null;
+}
+
+/** Returns the present job of a task whose call is kept for further members of the pool. Null when it is not. */
+function keptJobOf({ submission, upstream }: OpenTask) {
+  if (submission === null || upstream === null || upstream.job === null) return null;
+  const { state, stay, further } = submission;
+  if (further === undefined || stay === undefined || state.kind !== "accepted") return null;
+  const { answeredAt, statusCode } = state;
+  const { connection, job } = upstream;
+  return { submission, stay, upstream: { connection, job }, answered: { answeredAt, statusCode } };
 }
 
 /** Tells whether a failed job may succeed at another member. The account at this one may have no money or a bad key. */
@@ -90,12 +95,16 @@ export function followUpOf(
 ): FollowUp {
   const submission = record?.submission ?? null;
   if (record === null || submission?.id !== submissionId || !isOpen(record)) return GONE;
-  const { state, stay, further, failedJobs } = submission;
+  const { stay, further } = submission;
   if (stay === undefined || further === undefined) return GONE;
   if (stay.attempt === attempt) return stay.startBy > now ? { kind: "keep" } : GONE;
+  return stay.attempt === attempt + 1 ? afterJobOf(submission, attempt) : GONE;
+}
+
+/** Returns what follows the job of this attempt while the next attempt is the present one. */
+function afterJobOf({ state, failedJobs }: Submission, attempt: number): FollowUp {
   const failed = failedJobs?.at(-1);
-  const isNext = stay.attempt === attempt + 1 && state.kind === "queued";
-  if (!isNext || failed?.attempt !== attempt) return GONE;
+  if (state.kind !== "queued" || failed?.attempt !== attempt) return GONE;
   return { kind: "again", refusal: accountRefusalOf(failed.news.error.code) };
 }
 

@@ -1,5 +1,4 @@
 import type { FoundBy } from "./finding.ts";
-import type { Submission } from "./submission.ts";
 import { isAbout, type Job, type UpstreamFailure, type Used } from "./upstream.ts";
 
 /**
@@ -22,9 +21,17 @@ export interface FailedJob {
   readonly foundBy: FoundBy;
 }
 
-/** Tells whether the job of this attempt, or of a later one, has failed, and the call was kept for another member. */
-export function hasFailedSince({ failedJobs = [] }: Submission, attempt: number): boolean {
-  return failedJobs.some((failed) => failed.attempt >= attempt);
+/** A submission, of which only the failed jobs are read. */
+interface WithFailedJobs {
+  readonly failedJobs?: readonly FailedJob[];
+}
+
+/**
+ * Tells whether the job of this attempt, or of a later one, has failed, and the call was kept for another member. False
+ * for undefined, i.e. for the present attempt.
+ */
+export function hasFailedSince(submission: WithFailedJobs, attempt: number | undefined): boolean {
+  return submission.failedJobs?.some((failed) => failed.attempt >= (attempt ?? Infinity)) === true;
 }
 
 /**
@@ -32,6 +39,6 @@ export function hasFailedSince({ failedJobs = [] }: Submission, attempt: number)
  * all jobs of a task are the same.
  * @param jobId id of the job that the hook names. Null when it names none.
  */
-export function mayBeOfFailedJob(submission: Submission | null, jobId: string | null): boolean {
+export function mayBeOfFailedJob(submission: WithFailedJobs | null, jobId: string | null): boolean {
   return submission?.failedJobs?.some(({ job }) => isAbout(job, jobId)) === true;
 }

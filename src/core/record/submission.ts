@@ -257,12 +257,9 @@ export function passedAnswerMs({
  * Returns a submission whose call has waited, and is sent from `now` on. For which members it is kept afterwards, its
  * sender reports with the upstream's answer.
  */
-export function sentNow(
-  { further: _, ...submission }: Submission,
-  policy: Policy,
-  now: number,
-): Submission {
-  return { ...submission, startedAt: now, state: sendingFrom(submission, policy, now) };
+export function sentNow(submission: Submission, policy: Policy, now: number): Submission {
+  const state = sendingFrom(submission, policy, now);
+  return { ...keptFor(submission, []), startedAt: now, state };
 }
 
 /**
@@ -284,12 +281,10 @@ export function withRefusedAttempt(submission: Submission, refused: RefusedAttem
   return { ...submission, refusedAttempts: all.slice(-MAX_REFUSED_ATTEMPTS) };
 }
 
-/** Returns a submission that the upstream has accepted, and whose call is kept for these further members of the pool. */
-export function keptFor(
-  { further: _, ...submission }: Submission,
-  further: readonly string[] | undefined,
-): Submission {
-  return further === undefined || further.length === 0 ? submission : { ...submission, further };
+/** Returns a submission whose call is kept for these further members of the pool. */
+export function keptFor(submission: Submission, further: readonly string[]): Submission {
+  const { further: _, ...known } = submission;
+  return further.length === 0 ? known : { ...known, further };
 }
 
 /** Returns a submission whose call was not sent and will never be sent. */

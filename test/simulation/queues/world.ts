@@ -9,7 +9,7 @@ import { queuesOf } from "../../../src/providers/provider.ts";
 import { NOW, SECOND } from "../../core/builders.ts";
 import type { Random } from "../random.ts";
 import { callerOf, type Request, submit, type Worker } from "./caller.ts";
-import { mayRun, recordOf, rowsOf, type StoredRow } from "./facts.ts";
+import { hasEndedTooSoon, mayRun, recordOf, rowsOf, type StoredRow } from "./facts.ts";
 import { Ledger } from "./ledger.ts";
 import {
   type Faults,
@@ -390,14 +390,9 @@ export class World {
       this.report("a task that has ended stays as it is", record.id);
     }
     this.ended.set(id, record.status);
-    const { submission, failure, found, cancellation, finishedAt, upstream } = record;
-    const stay = submission?.stay;
-    if (known !== undefined || stay === undefined || submission?.further === undefined) return;
-    const isFollowed = found !== null && failure?.retryable === true && cancellation === null;
-    const isOfMember = failure?.category === "provider" || failure?.category === "timeout";
     // The job of a connection that was removed cannot be polled.
-    const isPolled = this.#isConfigured(upstream?.connection ?? "");
-    if (isFollowed && isOfMember && isPolled && finishedAt < stay.startBy) {
+    const isPolled = this.#isConfigured(record.upstream?.connection ?? "");
+    if (known === undefined && isPolled && hasEndedTooSoon(record)) {
       this.report("a job that has failed is followed by one of the next member", record.id);
     }
   }
