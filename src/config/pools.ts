@@ -26,6 +26,7 @@ const Entry = z.strictObject({
     .array(z.string("must name a connection"), A_LIST)
     .check(z.minLength(1, A_LIST), z.maxLength(MAX_MEMBERS, A_LIST)),
   queue: z.optional(z.unknown()),
+  failures: z.optional(z.boolean("must be true or false")),
 });
 
 /** The connections that the members of a pool can be, and all other names of `CONNECTIONS`. */
@@ -93,7 +94,8 @@ function readPool(draft: PoolDraft, known: Known, taken: readonly string[]) {
   ];
   if (issues.length > 0 || lead === undefined) return { pool: null, issues };
   const limits = queueLimitsOf(data);
-  return { pool: { ...lead, name, ...limits, pool: { members } }, issues };
+  const pool = { members, submitsFailedAgain: data.failures === true };
+  return { pool: { ...lead, name, ...limits, pool }, issues };
 }
 
 /** Returns what is wrong with a member of a pool. Null when nothing is. */

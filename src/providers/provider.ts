@@ -56,6 +56,8 @@ export interface Connection {
 export interface Pool {
   /** The members in the order in which they are preferred. None of them is a pool. */
   readonly members: readonly Connection[];
+  /** True when a job that has failed is submitted once to each further member (`failures`). */
+  readonly submitsFailedAgain: boolean;
 }
 
 /** Returns the connections with which a job may run that is submitted to a name: the members of a pool, or itself. */

@@ -114,7 +114,7 @@ it.each(SCREENS)(
     await requireUsable(page);
     const text = await page.getByRole("main").innerText();
     expect(text).toMatch(/waits for a place, as the next of the queue; sent by .* or not at all/);
-    expect(text).toMatch(/Refused attempts\s+ark-b .*: 401, key/);
+    expect(text).toMatch(/Earlier attempts\s+ark-b .*: 401, key/);
     await page.goto(`/tasks/${tasks.at(-1)}`);
     // It waits at both connections, and at ark-b without the sixth job.
     await page.getByText("It waits for a place, at position 194 of the queue.").waitFor();

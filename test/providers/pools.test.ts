@@ -110,6 +110,17 @@ it("a pool has its own name and limits, and provider, base URL and key of its fi
   expect(connectionIn({ ...MEMBERS, x: POOL }, "x").queueLimit).toBe(1_000);
 });
 
+it("a job of a pool that has failed is submitted again only if the pool has failures, which must be true or false", () => {
+  const pools = [{}, { failures: false }, { failures: true }].map((entry) => {
+    return connectionIn({ ...MEMBERS, x: { ...POOL, ...entry } }, "x").pool;
+  });
+  expect(pools.map((pool) => pool?.submitsFailedAgain)).toEqual([false, false, true]);
+  for (const failures of ["true", 1, null, MARK]) {
+    const fault = "CONNECTIONS.x.failures must be true or false";
+    expect(faultsIn({ x: { ...POOL, failures } })).toEqual([fault]);
+  }
+});
+
 it("submissions wait in the queue of a limited connection, in those of the members of a pool that have an API key, and in none otherwise", () => {
   const entries = { ...MEMBERS, open: { provider: "kling" } };
   const queues = (name: string, more: object = {}) =>

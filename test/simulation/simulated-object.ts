@@ -188,6 +188,10 @@ export class SimulatedObject implements Platform {
     this.#living();
   }
 
+  tellKeptCall(): void {
+    this.#living();
+  }
+
   reportHook(): void {
     this.#living().hookReported?.();
   }

@@ -32,7 +32,7 @@ const CONNECTIONS = JSON.stringify({
   videos: { provider: "pool", of: ["videos-a", "videos-b"], queue: 7 },
   "rep-a": { provider: "replicate", key: KEY_A, webhook_secret: SECRET_A },
   "rep-b": { provider: "replicate", key: KEY_B, webhook_secret: SECRET_B, base_url: PROXY },
-  rep: { provider: "pool", of: ["rep-a", "rep-b"] },
+  rep: { provider: "pool", of: ["rep-a", "rep-b"], failures: true },
   "sync-a": { ...DECLARATIONS["sync-so"], key: KEY_A, webhook_secret: SECRET_A },
   "sync-b": { ...DECLARATIONS["sync-so"], key: KEY_B, webhook_secret: SECRET_B, base_url: B },
   sync: { provider: "pool", of: ["sync-a", "sync-b"] },
@@ -279,7 +279,7 @@ it("GET /healthz lists pools with their members apart from connections, the limi
         of: ["videos-a", "videos-b"],
         queue: 7,
       },
-      rep: { provider: "replicate", of: ["rep-a", "rep-b"], queue: 1_000 },
+      rep: { provider: "replicate", of: ["rep-a", "rep-b"], queue: 1_000, failures: true },
     },
     disabled: [{ name: "empty", provider: "pool", issues: [{ path: "CONNECTIONS.empty.of" }] }],
   });
@@ -321,6 +321,8 @@ it("GET /healthz names each entry with a wrong limit or a wrong pool and what is
 
 it("the console's page of providers shows the members of each pool", async () => {
   const page = await visit("/providers", await logIn(undefined, RELAY), {}, RELAY);
-  const [, row] = /id="connection-videos"([^]*?)<\/tr>/.exec(await page.text()) ?? [];
+  const text = await page.text();
+  const [, row] = /id="connection-videos"([^]*?)<\/tr>/.exec(text) ?? [];
   expect(row).toContain("of videos-a, videos-b");
+  expect(text).toContain("of rep-a, rep-b; failed jobs go to the next");
 });

@@ -60,6 +60,7 @@ export const Pool = z.strictObject({
   provider: described(z.string(), "Provider of its members."),
   of: described(z.array(z.string()), "Its members, the preferred ones first."),
   queue: described(z.int(), "How many submissions may wait for a place."),
+  failures: maybe(z.literal(true), "A job that has failed is submitted to the further members."),
 });
 
 export const WithoutKey = z.strictObject({

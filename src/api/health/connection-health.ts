@@ -59,7 +59,8 @@ export function poolsOf({ connections }: Config) {
   const pools = [...connections.values()].flatMap(({ name, provider, queueLimit, pool }) => {
     if (pool === null) return [];
     const of = pool.members.map((member) => member.name);
-    return [[name, { provider: provider.name, of, queue: queueLimit }] as const];
+    const failures = pool.submitsFailedAgain ? { failures: true } : {};
+    return [[name, { provider: provider.name, of, queue: queueLimit, ...failures }] as const];
   });
   return Object.fromEntries(pools);
 }

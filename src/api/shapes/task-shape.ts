@@ -96,12 +96,18 @@ const Submission = z.strictObject({
     z.array(
       z.strictObject({
         connection: described(z.string(), "The connection that was used."),
-        at: described(Time, "When the upstream had refused the call."),
-        status_code: described(z.int(), "HTTP status of its answer."),
-        refusal: described(z.enum(REFUSAL_CLASSES), "Class of the refusal."),
+        at: described(Time, "When the upstream had refused the call, or its job had failed."),
+        status_code: maybe(z.int(), "HTTP status of the refusal."),
+        refusal: maybe(z.enum(REFUSAL_CLASSES), "Class of the refusal."),
+        job: maybe(z.string(), "Id of the job that has failed."),
+        error: maybe(
+          z.strictObject({ code: z.string(), message: z.string() }),
+          "Its error, as that of a task.",
+        ),
+        category: maybe(z.enum(FAILURE_CATEGORIES), "Category of its failure."),
       }),
     ),
-    "The attempts that the upstream has refused without having started anything, at most the latest 20; the call was then sent again, or waits. Only operators see them.",
+    "The earlier attempts: at most 20 that the upstream has refused without having started anything, and those whose job has failed at a member of a pool with `failures`; the call was then sent again, or waits. Only operators see them.",
   ),
   key: maybe(z.literal("customer"), "The key at the upstream is the customer's own."),
   key_refused_since: maybe(Time, "Since when the upstream has refused this key."),

@@ -70,6 +70,7 @@ export function storedCallOf({
     isHookExpected,
     storesFiles: target.answer === "result",
     secrets,
+    ...(connection.pool?.submitsFailedAgain === true && { isKept: true as const }),
     ...(connections && { queues: { connections, account: event.registration.accountId } }),
   };
 }

@@ -25,8 +25,8 @@ import { planSubmission, type SubmissionPlan, type SubmitCall } from "./submissi
 import { replayed, type Submitted } from "./submitted.ts";
 import { UpstreamCall } from "./upstream-call.ts";
 
-// The call of a submission is sent again only after a proof that it has started nothing, whatever fails; without queues
-// (objects/queue) it is sent once. Four places hold this together:
+// The call of a submission is sent again only after a proof that it has started nothing or, in a pool with `failures`,
+// that its job has failed; without queues (objects/queue) it is sent once. Four places hold this together:
 //
 // 1. The task's object stores the submission under an id that this request has drawn, before anything is sent, and joins
 //    or refuses any other registration under the same task id (`register`, core/events/intake.ts). It also numbers the
@@ -41,12 +41,13 @@ import { UpstreamCall } from "./upstream-call.ts";
 //
 // A call whose client does not wait (`callLater`) is sent by an object of its own, which stores that it sends before it
 // sends, and never sends again what it finds in this state (objects/call/call-object.ts); after a refusal it stores that
-// before it goes on. A call that is answered by the result (`passOn`) is sent by such an object too, in the one method
+// before it goes on, and after a failed job the task has stored the failure (core/events/submit-again.ts). A call that is answered by the result (`passOn`) is sent by such an object too, in the one method
 // that the request with the stored id calls once for each attempt.
 
 /**
  * Submits a job to an upstream: registers its task, charges the price, sends the caller's own call, stores the upstream's
- * response, and then returns it. Whatever happens, the call is sent again only if it has provably started nothing.
+ * response, and then returns it. Whatever happens, the call is sent again only if it has provably started nothing,
+ * or its job has failed.
  */
 export const submitJob = operation(
   "submitJob",

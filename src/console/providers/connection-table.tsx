@@ -4,7 +4,7 @@ import type { ConfigIssue } from "../../config/issue.ts";
 import { SECOND_MS } from "../../core/time.ts";
 import { documentedLimits } from "../../providers/documented-limits.ts";
 import { areHooksVerified } from "../../providers/verifies-hooks.ts";
-import type { Connection, HookAdapter, Provider } from "../../providers/provider.ts";
+import type { Connection, HookAdapter, Pool, Provider } from "../../providers/provider.ts";
 import { PROVIDERS } from "../../providers/registry.ts";
 import { Status } from "../parts/chip.tsx";
 import { countOf, countText } from "../parts/format.ts";
@@ -99,10 +99,15 @@ function Name({ name, connection }: Row) {
   );
 }
 
+function poolText({ members, submitsFailedAgain }: Pool): string {
+  const names = members.map(({ name }) => name).join(", ");
+  return submitsFailedAgain ? `of ${names}; failed jobs go to the next` : `of ${names}`;
+}
+
 function Key({ connection, state, lack, faults }: Row) {
   if (faults !== undefined) return <Faults issues={faults} />;
   const pool = connection?.pool ?? null;
-  if (pool !== null) return `of ${pool.members.map(({ name }) => name).join(", ")}`;
+  if (pool !== null) return poolText(pool);
   if (state === undefined) return lack === undefined ? "" : <Lack {...lack} />;
   const { unclear } = state;
   return (

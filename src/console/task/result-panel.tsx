@@ -88,28 +88,34 @@ function SubmissionFacts({ task: { submission } }: Pick<ResultProps, "task">) {
           </>
         )}
       </dd>
-      <RefusedAttempts attempts={attempts} />
+      <EarlierAttempts attempts={attempts} />
     </>
   );
 }
 
 type Attempts = NonNullable<Task["submission"]>["attempts"];
+type Attempt = NonNullable<Attempts>[number];
 
-/** Shows the attempts of a submission that the upstream has refused. Only operators get them. */
-function RefusedAttempts({ attempts = [] }: { readonly attempts: Attempts | undefined }) {
+/** Shows the attempts of a submission that were refused, or whose job has failed. Only operators get them. */
+function EarlierAttempts({ attempts = [] }: { readonly attempts: Attempts | undefined }) {
   if (attempts.length === 0) return null;
   return (
     <>
-      <dt>Refused attempts</dt>
+      <dt>Earlier attempts</dt>
       <dd>
-        {attempts.map(({ connection, at, status_code: status, refusal }) => (
+        {attempts.map((attempt) => (
           <p>
-            {connection} <Time at={at * SECOND_MS} />: {status}, {refusal}
+            {attempt.connection} <Time at={attempt.at * SECOND_MS} />: {endText(attempt)}
           </p>
         ))}
       </dd>
     </>
   );
+}
+
+function endText({ status_code: status, refusal, job, error, category }: Attempt): string {
+  if (error === undefined) return `${status}, ${refusal}`;
+  return `job ${job} failed (${category}): ${error.message}`;
 }
 
 /** Text for each state of a cancellation, as the console shows it. */

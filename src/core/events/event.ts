@@ -139,6 +139,10 @@ export interface SubmitEndedEvent {
    * when this is not so.
    */
   readonly isTaskKnown?: true;
+  /** Number of the attempt that has ended. Absent for the present one. */
+  readonly attempt?: number;
+  /** Members of the pool for which the sender keeps an accepted call, in case its job fails. Absent for none. */
+  readonly further?: readonly string[];
 }
 
 /**

@@ -231,15 +231,36 @@ export const NOT_SENT: RefusedEnd = {
   failure: { category: "provider", retryable: true },
 };
 
-/** Returns the record of a task that fails because its call was not sent and will never be sent. */
+/**
+ * Returns the record of a task that fails because its call was not sent and will never be sent. A task whose job has
+ * failed at another member before fails as that job did.
+ */
 export function finishUnsent(
   task: OpenTask,
   end: RefusedEnd,
   policy: Policy,
   now: number,
 ): TerminalTask {
+  const failed = finishAsLastJob(task, policy, now);
+  if (failed !== null) return failed;
   const submission = task.submission && neverSent(task.submission);
   return finishRefused({ ...task, submission }, end, policy, now);
+}
+
+/**
+ * Returns the record of a task that fails as its last job did, because no further member of the pool has taken the call.
+ * Null when no job of the task has failed.
+ */
+export function finishAsLastJob(task: OpenTask, policy: Policy, now: number): TerminalTask | null {
+  const last = task.submission?.failedJobs?.at(-1);
+  if (task.submission === null || last === undefined) return null;
+  const { connection, job, answeredAt, statusCode, news, foundBy } = last;
+  const { failedJobs, further: _, ...known } = task.submission;
+  const earlier = failedJobs?.slice(0, -1) ?? [];
+  const state = { kind: "accepted", answeredAt, statusCode } as const;
+  const submission = { ...known, state, ...(earlier.length > 0 && { failedJobs: earlier }) };
+  const restored = { ...task, upstream: { connection, job }, submission };
+  return finishFromNews(restored, news, foundBy, policy, now);
 }
 
 /**

@@ -10,12 +10,14 @@ import {
 } from "./decision.ts";
 import type { AttachEvent, HookEvent } from "./event.ts";
 import { finishFromNews } from "./finish.ts";
+import { submittedAgain } from "./submit-again.ts";
 import { applyLateHook } from "./late-results.ts";
 import type { Policy } from "../policy.ts";
 import { canPoll, hear, hint, planPolls } from "../polls/next-poll.ts";
 import { limitsOf } from "../polls/task-poll-limits.ts";
 import { cancellationOfNewJob } from "../record/cancellation.ts";
 import { hasCustomerKey } from "../record/customer-key.ts";
+import { mayBeOfFailedJob } from "../record/failed-job.ts";
 import type { PollPlan } from "../record/poll-plan.ts";
 import {
   addressedName,
@@ -170,15 +172,44 @@ export function applyHook(
 }
 
 /** Handles a hook about an open task. */
-function applyToOpen(record: OpenTask, event: HookEvent, policy: Policy, now: number): Decision {
-  const { news } = event;
+function applyToOpen(record: OpenTask, hook: HookEvent, policy: Policy, now: number): Decision {
   const job = record.upstream?.job ?? null;
-  if (job !== null && !isAbout(job, event.jobId)) return unchanged(record, "other_job");
-  if (event.unread !== undefined && !canPoll(record, policy, now)) {
-    return refuseUnread(record, event.unread, now);
+  if (job !== null && !isAbout(job, hook.jobId)) return unchanged(record, "other_job");
+  const event = ofPresentJob(record, hook, policy, now);
+  if (event === null) return unchanged(record, "ignored");
+  const { news, unread, isSigned } = event;
+  if (unread !== undefined && !canPoll(record, policy, now)) {
+    return refuseUnread(record, unread, now);
   }
-  const task = withNews(record, news, event.isSigned, policy, now);
-  if (isTerminal(task)) return changed(task);
+  const again = isSigned ? submittedAgain(record, news, "hook", policy, now) : null;
+  const task = again ?? withNews(record, news, isSigned, policy, now);
+  if (again !== null || isTerminal(task)) return changed(task);
+  return attachOrKeep(record, task, event, policy, now);
+}
+
+/**
+ * Returns a hook as it is about the present job of a task. One that may be about an earlier job, which has failed at
+ * another member of the pool, counts as unsigned, so that a poll follows. Null when no poll can show what it is about.
+ */
+function ofPresentJob(
+  record: OpenTask,
+  hook: HookEvent,
+  policy: Policy,
+  now: number,
+): HookEvent | null {
+  if (!mayBeOfFailedJob(record.submission, hook.jobId)) return hook;
+  const isPolled = record.upstream?.job != null && canPoll(record, policy, now);
+  return isPolled ? { ...hook, isSigned: false } : null;
+}
+
+/** Attaches the job that a hook names to a task that has none, or stores the hook until a job is attached. */
+function attachOrKeep(
+  record: OpenTask,
+  task: OpenTask,
+  event: HookEvent,
+  policy: Policy,
+  now: number,
+): Decision {
   const attached = withProvenJob(task, event, policy, now);
   if (attached !== task) return changed({ ...attached, version: nextVersion(record, now) });
   const kept = askedForKept(
@@ -189,7 +220,7 @@ function applyToOpen(record: OpenTask, event: HookEvent, policy: Policy, now: nu
   if (kept === record) return unchanged(record, "ignored");
   const isShown = keptJobIds(kept.tracking).join() !== keptJobIds(record.tracking).join();
   const version = isShown ? nextVersion(record, now) : kept.version;
-  return changed({ ...kept, version }, noteOf(kept, news));
+  return changed({ ...kept, version }, noteOf(kept, event.news));
 }
 
 /**

@@ -1,3 +1,4 @@
+import { submittedAgain } from "./submit-again.ts";
 import { withUpstreamNotice } from "./upstream-notices.ts";
 import { changed, type Decision, unchanged } from "./decision.ts";
 import type { PollAnswer, PollEndedEvent } from "./event.ts";
@@ -42,7 +43,8 @@ export function endPoll(
   const { answer, askedAt } = event;
   const news = answer.kind === "news" ? answer.news : null;
   if (news !== null && isEnd(news, poll, askedAt)) {
-    return changed(finishFromNews(record, news, "poll", policy, now));
+    const again = submittedAgain(record, news, "poll", policy, now);
+    return changed(again ?? finishFromNews(record, news, "poll", policy, now));
   }
   const answered = withAnswer(record, poll, answer, policy, now);
   const task = withUpstreamNotice(record, answered, answer, policy, now);
@@ -76,11 +78,14 @@ function atDeadline(
 
 /**
  * Returns the plan of polls of the polled job. Null when the event says that the poll was not sent. Null also when
- * another job has been attached to the task since.
+ * another job has been attached to the task since: it may have the same id, if the job before ran at another member of
+ * the pool.
  */
-function planFor({ job, answer }: PollEndedEvent, { upstream, tracking }: OpenTask) {
-  const isMade = answer.kind !== "deferred";
-  return isMade && sameJob(upstream?.job ?? null, job) ? tracking.poll : null;
+function planFor({ job, answer, askedAt }: PollEndedEvent, task: OpenTask) {
+  const { upstream, tracking, submission } = task;
+  if (answer.kind === "deferred" || !sameJob(upstream?.job ?? null, job)) return null;
+  const isEarlier = tracking.poll !== null && askedAt < tracking.poll.attachedAt;
+  return isEarlier && submission?.failedJobs !== undefined ? null : tracking.poll;
 }
 
 /**

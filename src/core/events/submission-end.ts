@@ -1,6 +1,7 @@
 import { changed, type Decision, erasure, unchanged, UNKNOWN_TASK } from "./decision.ts";
 import type { RefusedOutcome, SubmitEndedEvent, SubmitOutcome } from "./event.ts";
 import {
+  finishAsLastJob,
   finishFromNews,
   finishRefused,
   finishUnknownSubmission,
@@ -11,6 +12,7 @@ import {
 import { attachWithHooks } from "./hooks.ts";
 import type { Policy } from "../policy.ts";
 import { hasCustomerKey } from "../record/customer-key.ts";
+import { hasFailedSince } from "../record/failed-job.ts";
 import { endOfRefusal } from "../record/refusal.ts";
 import { isCharging, startReturn } from "../record/credits.ts";
 import { isLateResultKnown, isTimedOut, withLateResult } from "../plans/late-result.ts";
@@ -19,11 +21,13 @@ import {
   isLastingAnswer,
   isQueued,
   isSending,
+  keptFor,
   neverSent,
   type Submission,
   type SubmissionAnswer,
   unknownFrom,
   unknownOutcomeOf,
+  withRefusedAttempt,
 } from "../record/submission.ts";
 import {
   type ChargingTask,
@@ -44,13 +48,15 @@ type Submitted<T extends TaskRecord> = T & { readonly submission: Submission };
  */
 export function endSubmission(
   record: TaskRecord | null,
-  { submissionId, outcome, isTaskKnown }: SubmitEndedEvent,
+  { submissionId, outcome, isTaskKnown, attempt, further = [] }: SubmitEndedEvent,
   policy: Policy,
   now: number,
 ): Decision {
   if (record === null || !isSubmitted(record) || record.submission.id !== submissionId) {
     return UNKNOWN_TASK;
   }
+  // A repeated report about a job that has failed must not attach that job again.
+  if (hasFailedSince(record.submission, attempt)) return unchanged(record);
   if (record.status === "charging") return dropUnsent(record, outcome);
   if (!isOpen(record)) return endLate(record, outcome, policy, now);
   switch (outcome.kind) {
@@ -58,7 +64,7 @@ export function endSubmission(
     case "result":
       return isAnswered(record.submission)
         ? unchanged(record)
-        : changed(accept(record, outcome, policy, now));
+        : changed(accept(record, outcome, further, policy, now));
     case "refused":
     case "not_sent":
       return refuse(record, outcome, isTaskKnown === true, policy, now);
@@ -137,12 +143,13 @@ function dropUnsent(record: Submitted<ChargingTask>, { kind }: SubmitOutcome): D
 function accept(
   task: Submitted<OpenTask>,
   outcome: Extract<SubmitOutcome, { readonly kind: "accepted" | "result" }>,
+  further: readonly string[],
   policy: Policy,
   now: number,
 ): OpenTask | TerminalTask {
   const { statusCode, answer, job } = outcome;
   const state = { kind: "accepted", answeredAt: now, statusCode } as const;
-  const submission: Submission = { ...task.submission, state, answer };
+  const submission: Submission = { ...keptFor(task.submission, further), state, answer };
   const answered = { ...task, submission };
   const known = { ...answered, version: nextVersion(task, now) };
   if (task.upstream === null) return known;
@@ -194,7 +201,7 @@ function refuse(
 
 /**
  * Returns a task that fails because the upstream has refused its submission. The submission keeps its answer, if the
- * outcome has one.
+ * outcome has one. A task whose job has failed at another member before fails as that job did.
  */
 function failRefused(
   task: Submitted<OpenTask>,
@@ -203,11 +210,25 @@ function failRefused(
   now: number,
 ): TerminalTask {
   const { statusCode, refusal, answer = null } = outcome;
+  const failed = finishAsLastJob(withRefusalNoted(task, outcome, now), policy, now);
+  if (failed !== null) return failed;
   const end = outcome.end ?? endOfRefusal(refusal, statusCode, hasCustomerKey(task));
   const unknown = unknownOutcomeOf(task.submission) ?? unknownFrom(statusCode, false, 0, now);
   const state = { ...unknown, answeredAt: now, statusCode, refusal };
   const submission = { ...task.submission, answer, state };
   return finishRefused({ ...task, submission }, end, policy, now);
+}
+
+/** Returns a task with a refused attempt that ends its submission; the refusals of others were noted before. */
+function withRefusalNoted(
+  task: Submitted<OpenTask>,
+  { statusCode, refusal }: Extract<SubmitOutcome, { readonly kind: "refused" }>,
+  now: number,
+): Submitted<OpenTask> {
+  const { submission, upstream } = task;
+  if (upstream === null || isQueued(submission)) return task;
+  const refused = { connection: upstream.connection, at: now, statusCode, refusal };
+  return { ...task, submission: withRefusedAttempt(submission, refused) };
 }
 
 /**

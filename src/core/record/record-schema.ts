@@ -42,6 +42,13 @@ const Failure = z.looseObject({
 const Usage = z.record(z.string(), z.number());
 const Used = { usage: z.exactOptional(Usage) };
 
+const FailedNews = z.looseObject({
+  status: z.literal("failed"),
+  error: z.looseObject({ code: z.string(), message: z.string() }),
+  failure: Failure,
+  ...Used,
+});
+
 const News = z.discriminatedUnion("status", [
   z.looseObject({ status: z.enum(["queued", "processing"]) }),
   z.looseObject({ status: z.literal("no_output"), ...Used }),
@@ -52,12 +59,7 @@ const News = z.discriminatedUnion("status", [
     metadata: Json,
     ...Used,
   }),
-  z.looseObject({
-    status: z.literal("failed"),
-    error: z.looseObject({ code: z.string(), message: z.string() }),
-    failure: Failure,
-    ...Used,
-  }),
+  FailedNews,
 ]);
 
 // The callback.
@@ -263,6 +265,17 @@ const RefusedAttempt = z.looseObject({
   refusal: z.enum(REFUSAL_CLASSES),
 });
 
+const FailedJob = z.looseObject({
+  connection: z.string(),
+  job: Job,
+  attempt: Int,
+  at: Time,
+  answeredAt: TimeOrNull,
+  statusCode: IntOrNull,
+  news: FailedNews,
+  foundBy: z.enum(FOUND_BY),
+});
+
 const Submission = z.looseObject({
   id: z.string(),
   startedAt: Time,
@@ -292,6 +305,8 @@ const Submission = z.looseObject({
   isPassedOn: z.exactOptional(z.literal(true)),
   stay: z.exactOptional(QueueStay),
   refusedAttempts: z.exactOptional(z.array(RefusedAttempt)),
+  further: z.exactOptional(z.array(z.string())),
+  failedJobs: z.exactOptional(z.array(FailedJob)),
 });
 
 const Cancellation = z.looseObject({

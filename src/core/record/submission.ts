@@ -2,6 +2,7 @@ import { backoff } from "../backoff.ts";
 import type { Policy } from "../policy.ts";
 import { MINUTE_MS, SECOND_MS } from "../time.ts";
 import type { CustomerKey, SealedKey } from "./customer-key.ts";
+import type { FailedJob } from "./failed-job.ts";
 import {
   MAX_REFUSED_ATTEMPTS,
   type QueueStay,
@@ -89,6 +90,13 @@ export interface Submission {
   readonly stay?: QueueStay;
   /** The latest attempts that the upstream has refused, oldest first. Absent when there was none. */
   readonly refusedAttempts?: readonly RefusedAttempt[];
+  /**
+   * Members of a pool to which the call may still be submitted if its job fails (events/submit-again.ts): the object of
+   * the call keeps it for them. Absent when there is none.
+   */
+  readonly further?: readonly string[];
+  /** Jobs that have failed, after each of which the call was kept for another member. Oldest first. Absent for none. */
+  readonly failedJobs?: readonly FailedJob[];
 }
 
 export type SubmissionState =
@@ -250,9 +258,13 @@ export function passedAnswerMs({
   return Math.max(submitTimeoutMs, asyncTimeoutMs) + PASSING_MS;
 }
 
-/** Returns a submission whose call has waited, and is sent from `now` on. */
+/**
+ * Returns a submission whose call has waited, and is sent from `now` on. For which members it is kept afterwards, its
+ * sender reports with the upstream's answer.
+ */
 export function sentNow(submission: Submission, policy: Policy, now: number): Submission {
-  return { ...submission, startedAt: now, state: sendingFrom(submission, policy, now) };
+  const state = sendingFrom(submission, policy, now);
+  return { ...keptFor(submission, []), startedAt: now, state };
 }
 
 /**
@@ -272,6 +284,12 @@ export function queuedAgain(submission: Submission, stay: QueueStay, now: number
 export function withRefusedAttempt(submission: Submission, refused: RefusedAttempt): Submission {
   const all = [...(submission.refusedAttempts ?? []), refused];
   return { ...submission, refusedAttempts: all.slice(-MAX_REFUSED_ATTEMPTS) };
+}
+
+/** Returns a submission whose call is kept for these further members of the pool. */
+export function keptFor(submission: Submission, further: readonly string[]): Submission {
+  const { further: _, ...known } = submission;
+  return further.length === 0 ? known : { ...known, further };
 }
 
 /** Returns a submission whose call was not sent and will never be sent. */

@@ -19,3 +19,16 @@ export function askedJobOf(record: TaskRecord): AttachedJob | null {
   const submitted = submittedJobOf(record);
   return submitted && { ...submitted, connection: addressedName(record, submitted) };
 }
+
+/**
+ * Returns all jobs of a task that are known to be the task's by their ids, as clients ask for them: the present one and
+ * those that have failed.
+ */
+export function namedJobsOf(record: TaskRecord): readonly AttachedJob[] {
+  const asked = askedJobOf(record);
+  const failed = record.submission?.failedJobs ?? [];
+  const others = failed.map(({ connection, job }) => {
+    return { connection: addressedName(record, { connection, job }), job };
+  });
+  return asked === null ? others : [...others, asked];
+}

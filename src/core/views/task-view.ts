@@ -177,12 +177,21 @@ function submissionView(record: TaskRecord, reader: TaskReader, position: number
   };
 }
 
-/** Returns the attempts that the upstream has refused, oldest first. Null when there was none. */
-function attemptsView({ refusedAttempts }: Submission) {
-  if (refusedAttempts === undefined) return null;
-  return refusedAttempts.map(({ connection, at, statusCode, refusal }) => {
+/**
+ * Returns the earlier attempts, oldest first: those that the upstream has refused, and those whose job has failed. Null
+ * when there was none.
+ */
+function attemptsView({ refusedAttempts = [], failedJobs = [] }: Submission) {
+  const refused = refusedAttempts.map(({ connection, at, statusCode, refusal }) => {
     return { connection, at: toSeconds(at), status_code: statusCode, refusal };
   });
+  const failed = failedJobs.map(({ connection, at, job, news }) => {
+    const { code, message } = news.error;
+    const end = { job: job.id, error: { code, message }, category: news.failure.category };
+    return { connection, at: toSeconds(at), ...end };
+  });
+  const all = [...refused, ...failed].toSorted((a, b) => a.at - b.at);
+  return all.length === 0 ? null : all;
 }
 
 function customerKeyView(record: TaskRecord) {

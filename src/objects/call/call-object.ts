@@ -4,6 +4,7 @@ import { canKeepAnswers } from "../../config/output-config.ts";
 import type { Runtime } from "../../config/runtime.ts";
 import type { CallStart } from "../../core/events/call-start.ts";
 import type { CallRefusalReply } from "../../core/events/call-refusal.ts";
+import type { FollowUp } from "../../core/events/submit-again.ts";
 import type {
   CallRefusedEvent,
   CallStartedEvent,
@@ -21,6 +22,7 @@ import { objectNamed } from "../placed-object.ts";
 import {
   askForPlace,
   leaveOthers,
+  leavePlace,
   type PlaceBindings,
   type PlaceRefusal,
   type PlaceReply,
@@ -28,8 +30,10 @@ import {
 } from "../queue/place-request.ts";
 import type { GrantAnswer, GrantedPlace, HeldPlace } from "../queue/queue-row.ts";
 import {
+  acceptCall,
   applyPlaceReply,
   askLater,
+  askNow,
   askSoon,
   beginCall,
   beginSending,
@@ -41,6 +45,8 @@ import {
   endCall,
   type EndedCall,
   grantPlace,
+  keepCall,
+  type KeptCall,
   leaveFiles,
   mayBeSentAgain,
   nextAttempt,
@@ -53,8 +59,10 @@ import {
   type SendingCall,
   type SendOrder,
   type StoredCall,
+  submitAgain,
   UNCALLED_MS,
   type UntakenFiles,
+  watchJob,
   withLeftUpload,
   withTaskKnown,
 } from "./call-plan.ts";
@@ -74,6 +82,7 @@ interface CalledTask extends Rpc.DurableObjectBranded {
   startCall: (event: CallStartedEvent) => CallStart;
   refuseCall: (event: CallRefusedEvent) => CallRefusalReply;
   holdsPlace: (place: HeldPlace) => boolean;
+  followUp: (submissionId: string, attempt: number) => FollowUp;
   /** Returns true when the task has taken the files that were in the answer. */
   endCall: (event: SubmitEndedEvent) => Promise<boolean>;
 }
@@ -134,7 +143,11 @@ const REST_MS = MINUTE_MS;
  * If the jobs of the connection are limited, the call enters the queues (objects/queue) when it is stored, and is sent
  * when one of them has a place for it (`grant`).
  *
- * The call is sent again only after a proof that it has started nothing: before it is sent, the state `sending` is
+ * A call to a pool with `failures` is kept after the upstream has accepted it. If its job fails, the task lets the call ask
+ * for a place at another member (`follow`); the task is also asked now and then, in case this was lost.
+ *
+ * The call is sent again only after a proof that it has started nothing, or that what it has started has failed: before it
+ * is sent, the state `sending` is
  * stored, and an alarm that finds this state reports that the outcome is unknown. A refusal is stored before it is
  * reported to the task and the queue, and only then the call asks for another place. `passOn` stores no state before it
  * sends, because each object without a name gets one such order in all.
@@ -148,7 +161,7 @@ export class CallObject extends DurableObject<CallBindings> {
   static {
     // The platform may repeat these calls after a lost connection, because a repetition changes nothing. `grant` is not
     // in the list: only a queue that knows of the repetition keeps the place of a call that has ended meanwhile.
-    for (const name of ["begin", "drop"] as const) retryable(this.prototype[name]);
+    for (const name of ["begin", "drop", "follow"] as const) retryable(this.prototype[name]);
   }
 
   /**
@@ -238,6 +251,17 @@ export class CallObject extends DurableObject<CallBindings> {
     return answer;
   }
 
+  /** Lets a kept call ask its task at once what is to be done, because the task has changed. @returns always true. */
+  async follow(): Promise<true> {
+    const state = this.#read();
+    if (state?.kind === "kept") {
+      const now = Date.now();
+      this.#write(askNow(state, now));
+      await this.ctx.storage.setAlarm(now + 1);
+    }
+    return true;
+  }
+
   /**
    * Makes the call of a submission whose caller waits, at once, and returns the answer. When the caller goes away, the
    * answer is still read to its end. Nothing is stored here before the answer has brought a file: after a crash the task
@@ -317,6 +341,8 @@ export class CallObject extends DurableObject<CallBindings> {
         return this.#giveUp(state);
       case "refused":
         return this.#reportRefused(state);
+      case "kept":
+        return this.#followUp(state);
       case "ended":
         return this.#report(state);
       case "untaken":
@@ -427,6 +453,33 @@ export class CallObject extends DurableObject<CallBindings> {
     this.#write(next);
   }
 
+  /**
+   * Asks the task of a kept call whether its job has failed, and then lets the call ask for a place at another member. It
+   * first gives back the place of the failed job, until the queue has confirmed this.
+   */
+  async #followUp(kept: KeptCall): Promise<void> {
+    const { taskId, submissionId } = kept.call;
+    const { place } = kept;
+    const ask = async () => this.#task(taskId).followUp(submissionId, place.attempt);
+    const reply = await this.#answered<FollowUp>(taskId, ask);
+    if (reply === null) return this.#write(askLater(kept, Date.now()));
+    switch (reply.kind) {
+      case "keep":
+        return this.#write(watchJob(kept, Date.now()));
+      case "gone":
+        return this.#erase();
+      case "again": {
+        const { refusal } = reply;
+        const isFree =
+          refusal === null
+            ? await leavePlace(this.env, submissionId, place)
+            : await refusePlace(this.env, submissionId, place, { refusal });
+        const now = Date.now();
+        return this.#write(isFree ? submitAgain(kept, now) : askLater(kept, now));
+      }
+    }
+  }
+
   async #pass(
     sending: SendingCall,
     body: ReadableStream<Uint8Array>,
@@ -528,14 +581,20 @@ export class CallObject extends DurableObject<CallBindings> {
   }
 
   #end(sending: SendingCall, end: CallEnd): void {
-    deleteBody(this.ctx.storage.kv, sending.body);
-    this.#write(endCall(sending.call, sending.start.recordedAt, end, Date.now()));
+    const now = Date.now();
+    const ended =
+      end.outcome.kind === "accepted"
+        ? acceptCall(sending, end, now)
+        : endCall(sending.call, sending.start.recordedAt, end, now);
+    if (ended.kept === undefined) deleteBody(this.ctx.storage.kv, sending.body);
+    this.#write(ended);
   }
 
   async #report(ended: EndedCall): Promise<void> {
     const next = await this.#reported(ended);
-    if (next === null) await this.#erase();
-    else this.#write(next);
+    if (next !== null) this.#write(next);
+    else if (ended.kept === undefined) await this.#erase();
+    else this.#write(keepCall(ended.kept, Date.now()));
   }
 
   /**

@@ -37,6 +37,11 @@ export interface StoredCall {
    */
   readonly storesFiles: boolean;
   readonly secrets: SecretsOfCall;
+  /**
+   * True when the call is kept after the upstream has accepted it, and is submitted to the further members of its pool if
+   * the job fails. Absent when it is forgotten then.
+   */
+  readonly isKept?: true;
 }
 
 /** The queues in which a call waits for a place. */
@@ -60,6 +65,7 @@ export type CallState =
   | QueuedCall
   | SendingCall
   | RefusedCall
+  | KeptCall
   | EndedCall
   | UntakenFiles;
 
@@ -120,6 +126,22 @@ export interface RefusedCall {
   readonly report: Retry;
 }
 
+/**
+ * A call whose job runs, and which is submitted to another member of the pool if the job fails. The task says when this
+ * is so, and when the call can be forgotten.
+ */
+export interface KeptCall {
+  readonly kind: "kept";
+  readonly call: StoredCall;
+  readonly body: BodySize;
+  /** The wait at the members to which the call may still be submitted. */
+  readonly wait: CallWait;
+  /** The place that the job uses. */
+  readonly place: GrantedPlace;
+  /** Plan of the next question to the task. */
+  readonly ask: Retry;
+}
+
 /** Part of the order to send a call (`CallStart`) that is stored while the call is made, and the place that it uses. */
 export interface SendOrder extends Pick<
   Extract<CallStart, { readonly kind: "send" }>,
@@ -138,6 +160,8 @@ export interface EndedCall {
   /** True when files of the answer may be in the bucket. */
   readonly hasFiles: boolean;
   readonly report: Retry;
+  /** The call, which is kept when the task has confirmed the outcome. Absent when it is forgotten then. */
+  readonly kept?: Omit<KeptCall, "kind" | "ask">;
 }
 
 /** Files of an answer that the task has not taken, because it has ended in another way. They are being deleted. */
@@ -161,6 +185,9 @@ const CHARGING_MS = 2 * SECOND_MS;
  * queue that grants a place tells the call by itself.
  */
 const WATCH_MS = 10 * MINUTE_MS;
+
+/** Time in milliseconds after which the task of a kept call is asked again, in case it could not tell of a change. */
+const FOLLOW_MS = 5 * MINUTE_MS;
 
 /**
  * Returns a call that was stored, and whose task is asked later about it. If the call is to enter queues, this is planned
@@ -268,8 +295,16 @@ export function grantPlace(state: CallState | null, granted: GrantedPlace, now: 
 
 /** Returns the place that the present attempt of a call has got, or uses. Null when it has none. */
 function placeUsedBy(state: CallState | null): GrantedPlace | null {
-  if (state?.kind === "queued") return placeOf(state.stay);
-  return state?.kind === "sending" ? (state.start.place ?? null) : null;
+  switch (state?.kind) {
+    case "queued":
+      return placeOf(state.stay);
+    case "sending":
+      return state.start.place ?? null;
+    case "kept":
+      return state.place;
+    default:
+      return null;
+  }
 }
 
 function withPlace(queued: QueuedCall, stay: CallStay, place: string, now: number): QueuedCall {
@@ -278,9 +313,12 @@ function withPlace(queued: QueuedCall, stay: CallStay, place: string, now: numbe
   return { ...queued, ask, stay: { ...stay, place } };
 }
 
-/** Returns a waiting call that asks again later, because its task or a queue could not be reached, or a queue was full. */
-export function askLater(queued: QueuedCall, now: number): QueuedCall {
-  return { ...queued, ask: planRetry(queued.ask, now) };
+/**
+ * Returns a call whose task, or whose queue, is asked again later, because it could not be reached, or the queue was
+ * full.
+ */
+export function askLater<T extends QueuedCall | KeptCall>(state: T, now: number): T {
+  return { ...state, ask: planRetry(state.ask, now) };
 }
 
 /** Returns a waiting call whose task is asked again soon, because its price is being charged. */
@@ -344,6 +382,47 @@ export function nextAttempt(refused: RefusedCall, now: number): QueuedCall | End
   return { kind: "queued", call, body, ask: { retryAt: now + 1, tries: 0 }, stay: next };
 }
 
+/** Returns a call that the upstream has accepted: it is kept if it may be submitted to another member of its pool. */
+export function acceptCall(
+  { call, body, start, wait }: SendingCall,
+  end: CallEnd,
+  now: number,
+): EndedCall {
+  const ended = endCall(call, start.recordedAt, end, now);
+  const { place } = start;
+  if (call.isKept !== true || wait === undefined || place === undefined) return ended;
+  const kept = { call, body, wait: withoutPlace(wait, place), place };
+  const further = kept.wait.connections;
+  if (further.length === 0) return ended;
+  return { ...ended, end: { ...ended.end, attempt: place.attempt, further }, kept };
+}
+
+/** Returns the wait of a call that can no longer get this place. */
+function withoutPlace({ connections, since }: CallWait, { connection }: GrantedPlace): CallWait {
+  return { connections: connections.filter((name) => name !== connection), since };
+}
+
+/** Returns a call whose job runs. Its task is asked soon for the first time, because the job may have ended meanwhile. */
+export function keepCall(kept: Omit<KeptCall, "kind" | "ask">, now: number): KeptCall {
+  return { kind: "kept", ...kept, ask: { retryAt: now + UNCALLED_MS, tries: 0 } };
+}
+
+/** Returns a kept call whose task is asked at once, because it has changed. */
+export function askNow(kept: KeptCall, now: number): KeptCall {
+  return { ...kept, ask: { retryAt: now, tries: 0 } };
+}
+
+/** Returns a kept call whose job runs, and whose task is asked again in a while. */
+export function watchJob(kept: KeptCall, now: number): KeptCall {
+  return { ...kept, ask: { retryAt: now + FOLLOW_MS, tries: 0 } };
+}
+
+/** Returns a kept call that waits for a place at another member, because its job has failed and its place is free. */
+export function submitAgain({ call, body, wait, place }: KeptCall, now: number): QueuedCall {
+  const stay = { ...wait, attempt: place.attempt + 1, place: null, isBegun: true };
+  return { kind: "queued", call, body, ask: { retryAt: now + 1, tries: 0 }, stay };
+}
+
 /** Returns a call that is being sent, after a multipart upload of a file in its answer has begun. */
 export function withLeftUpload(sending: SendingCall, upload: LeftUpload): SendingCall {
   return { ...sending, uploads: [...sending.uploads, upload] };
@@ -391,6 +470,7 @@ export function deleteLater(untaken: UntakenFiles, now: number): UntakenFiles {
 export function callDueAt(state: CallState): number | null {
   switch (state.kind) {
     case "queued":
+    case "kept":
       return state.ask.retryAt;
     case "refused":
     case "ended":

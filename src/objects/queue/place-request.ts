@@ -13,7 +13,7 @@ import type { GrantedPlace, PlaceOrder } from "./queue-row.ts";
 interface AskedQueue extends Rpc.DurableObjectBranded {
   ask: (question: PlaceQuestion) => PlaceAnswer;
   refuse: (refused: AttemptRefusal) => true;
-  leave: (submissionId: string, upTo?: number) => true;
+  leave: (submissionId: string, upTo?: number, hasRun?: boolean) => true;
 }
 
 /** The binding of the queues, in which senders of calls ask for places. */
@@ -134,6 +134,19 @@ export async function leaveOthers(
   const leave = (connection: string) =>
     answered<true>(connection, async () => queueOf(env, connection).leave(submissionId, attempt));
   await Promise.all(others.map(leave));
+}
+
+/**
+ * Tells the queue of a connection that the job of an attempt has ended, so that its place is free.
+ * @returns false when the queue could not be reached.
+ */
+export async function leavePlace(
+  env: PlaceBindings,
+  submissionId: string,
+  { connection, attempt }: GrantedPlace,
+): Promise<boolean> {
+  const leave = async () => await queueOf(env, connection).leave(submissionId, attempt, true);
+  return (await answered<true>(connection, leave)) !== null;
 }
 
 /**

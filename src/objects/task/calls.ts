@@ -9,7 +9,7 @@ import type { CancelAnswer, ChargeAnswer, PollAnswer, TaskEvent } from "../../co
 import type { AttemptResult } from "../../core/record/callback.ts";
 import { causeOf } from "../../core/record/outcome.ts";
 import { keyUnreadableSince } from "../../core/record/customer-key.ts";
-import type { TaskRecord } from "../../core/record/task.ts";
+import { isOpen, type TaskRecord } from "../../core/record/task.ts";
 import type { CallStep } from "../../core/step.ts";
 import { hostOf } from "../../core/url.ts";
 import { settledSummary } from "../../core/views/settled-summary.ts";
@@ -260,7 +260,11 @@ export function linesOfChange(
   record: TaskRecord,
   now: number,
 ): readonly Logged[] {
-  const lines = [settledLine(before, record, now), unreadableKeyLine(before, record)];
+  const lines = [
+    settledLine(before, record, now),
+    unreadableKeyLine(before, record),
+    failedJobLine(before, record),
+  ];
   return lines.filter((line) => line !== null);
 }
 
@@ -284,6 +288,20 @@ function unreadableKeyLine(before: TaskRecord | null, record: TaskRecord): Logge
   if (isKnown || keyUnreadableSince(record) === null) return null;
   const connection = record.upstream?.connection ?? null;
   return { line: { event: "key.unreadable", task_id: record.id, connection }, level: "error" };
+}
+
+/**
+ * Returns the log line of a task whose job has failed, and whose call waits to be submitted to another member of the pool
+ * since this change. Null for any other change.
+ */
+function failedJobLine(before: TaskRecord | null, record: TaskRecord): Logged | null {
+  const failed = record.submission?.failedJobs?.at(-1);
+  if (failed === undefined || !isOpen(record)) return null;
+  if (before?.submission?.failedJobs?.length === record.submission?.failedJobs?.length) return null;
+  const { connection, attempt, job, news } = failed;
+  const { category } = news.failure;
+  const facts = { connection, attempt, job: job.id, code: news.error.code, category };
+  return { line: { event: "job.failed", task_id: record.id, ...facts }, level: "info" };
 }
 
 function levelOfCharge({ kind }: ChargeAnswer): LogLevel {

@@ -43,7 +43,7 @@ import { Alerts, type RefusedSubmission } from "./alerts.ts";
 import { measureAttempt, measurePoll, measureRefusedSubmission } from "./measure.ts";
 import { type Attachment, ConnectionCalls } from "./connection-calls.ts";
 import type { Platform } from "./platform.ts";
-import { leaveQueues, positionIn } from "./queue-calls.ts";
+import { leaveQueues, positionIn, tellKeptCall } from "./queue-calls.ts";
 import { JobReader, type ReadJob } from "./job-reader.ts";
 import { RecordStore } from "./record-store.ts";
 import { stateOf } from "./reply.ts";
@@ -379,6 +379,10 @@ export class ObjectPlatform implements Platform {
 
   leaveQueues(leave: QueueLeave): Promise<boolean> {
     return leaveQueues(this.#bindings, leave, this.#timeouts.ledgerMs);
+  }
+
+  tellKeptCall(submissionId: string): void {
+    this.background(tellKeptCall(this.#bindings, submissionId));
   }
 
   /** Returns the position of a submission in the queues of its connections. Null when it is not known in time. */

@@ -91,6 +91,11 @@ export interface Platform {
    */
   reportAccountFault(fault: AccountFault): void;
   /**
+   * Tells the object of a kept call that the task's job has failed, or that the task has ended. Nothing waits for this
+   * call: if it is lost, the object asks the task later.
+   */
+  tellKeptCall(submissionId: string): void;
+  /**
    * Orders the copies of the outputs of a task that has just ended. Nothing waits for this call. If the order is lost,
    * `orderCopies` repeats it.
    */

@@ -1,10 +1,13 @@
 import pMap from "p-map";
 import type { QueueLeave } from "../../core/duties/queue-leave.ts";
-import { withinTime } from "../../lib/timeout.ts";
-import { type ObjectNamespaces, queueObject } from "../object-names.ts";
+import { SECOND_MS } from "../../core/time.ts";
+import { withinTime, withTimeout } from "../../lib/timeout.ts";
+import { type ObjectNamespaces, queueObject, submittedCallObject } from "../object-names.ts";
 
 /** Time limit in milliseconds for the question for the position of a submission, for which a reader waits. */
 const POSITION_TIMEOUT_MS = 300;
+/** Time limit in milliseconds for telling a kept call of a change. */
+const TELL_TIMEOUT_MS = 2 * SECOND_MS;
 
 /**
  * Tells the queues of connections that a submission leaves them: all at once, so that a queue that fails or hangs keeps
@@ -24,6 +27,12 @@ export function leaveQueues(
     return true;
   };
   return withinTime(call, false, timeoutMs);
+}
+
+/** Tells the object of a kept call that its task has changed. When this fails, the object asks the task by itself later. */
+export async function tellKeptCall(env: ObjectNamespaces, submissionId: string): Promise<void> {
+  const tell = async () => await submittedCallObject(env, submissionId).follow();
+  await withTimeout<boolean>("kept call", tell, false, TELL_TIMEOUT_MS);
 }
 
 /**

@@ -15,6 +15,7 @@ import type {
   SubmitOutcome,
 } from "../../core/events/event.ts";
 import { isLateSuccess } from "../../core/events/late-results.ts";
+import { type FollowUp, followUpOf } from "../../core/events/submit-again.ts";
 import { isCharging } from "../../core/record/credits.ts";
 import { hasStoredFiles } from "../../core/record/outputs.ts";
 import { isAboutAccount } from "../../core/record/refusal.ts";
@@ -95,6 +96,7 @@ export class TaskObject extends DurableObject<ObjectBindings> {
       "endCopies",
       "deleteOutput",
       "endSubmission",
+      "followUp",
       "hook",
       "holdsPlace",
       "inspect",
@@ -227,6 +229,12 @@ export class TaskObject extends DurableObject<ObjectBindings> {
   holdsPlace({ submissionId, connection, attempt }: HeldPlace): boolean {
     this.#platform.prepare(this.env);
     return holdsPlace(this.#platform.load(), submissionId, connection, attempt);
+  }
+
+  /** Tells the object of a kept call what it does next: whether the job of this attempt runs, or has failed. */
+  followUp(submissionId: string, attempt: number): FollowUp {
+    this.#platform.prepare(this.env);
+    return followUpOf(this.#platform.load(), submissionId, attempt, this.#platform.now());
   }
 
   /**

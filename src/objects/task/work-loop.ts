@@ -7,7 +7,8 @@ import type { PollEndedEvent, TaskEvent } from "../../core/events/event.ts";
 import type { Policy } from "../../core/policy.ts";
 import { unansweredAttempt } from "../../core/record/callback.ts";
 import { hookReportOf } from "../../core/events/hook-report.ts";
-import { askedJobOf } from "../../core/record/submitted-job.ts";
+import { keptCallToTell } from "../../core/events/submit-again.ts";
+import { namedJobsOf } from "../../core/record/submitted-job.ts";
 import { isOpen, type TaskRecord } from "../../core/record/task.ts";
 import { sameJob } from "../../core/record/upstream.ts";
 import { type CallStep, nextStep, type Step, wakeAt } from "../../core/step.ts";
@@ -91,6 +92,8 @@ export class WorkLoop {
     if (order !== null) this.#platform.startCopies(order);
     const leave = decision.kind === "changed" ? firstLeaveOf(before, decision.record) : null;
     if (leave !== null) this.#platform.background(this.#leaveFirst(leave));
+    const call = decision.kind === "changed" ? keptCallToTell(before, decision.record) : null;
+    if (call !== null) this.#platform.tellKeptCall(call);
     return decision;
   }
 
@@ -115,7 +118,7 @@ export class WorkLoop {
 
   /**
    * Applies an event to the stored record. When the event erases the task, first leaves the queues of its submission,
-   * deletes the copies of its outputs and the entry that says to which task its job belongs, and then the record and the
+   * deletes the copies of its outputs and the entries that say to which task its jobs belong, and then the record and the
    * alarm. If the task has changed meanwhile, so that it is not erased, it goes on, and its job may run without a place.
    */
   async applyAndErase(event: TaskEvent): Promise<Decision> {
@@ -125,10 +128,10 @@ export class WorkLoop {
     if (leave !== null) await this.#leaveLast(leave, first.because);
     const outputs = outputsToDelete(first.record);
     if (outputs !== null) await this.#platform.deleteOutputs(outputs);
-    const job = askedJobOf(first.record);
-    if (job !== null) await this.#platform.forgetJob(job, first.record.id);
+    const jobs = namedJobsOf(first.record);
+    for (const job of jobs) await this.#platform.forgetJob(job, first.record.id);
     // The task may have changed meanwhile.
-    const isSame = leave === null && outputs === null && job === null;
+    const isSame = leave === null && outputs === null && jobs.length === 0;
     const decision = isSame ? first : this.apply(event);
     if (decision.kind === "erase") {
       this.#armedFor = null;
@@ -308,9 +311,8 @@ export class WorkLoop {
     for (const { line, level } of linesOfChange(before, record, now)) {
       this.#platform.log(() => line, level);
     }
-    // A call in flight must not delay the first attempt of the callback. A change that readers do not see, such as the
-    // answer of a queue that was left, begins no attempt.
-    if (!isOpen(record) && record.version !== before?.version) this.#callInFlight?.abort();
+    // A call in flight must not delay the first attempt of the callback.
+    if (isEndSeen(before, record)) this.#callInFlight?.abort();
     if (opened !== null && opened !== attemptInFlight(before)) this.#ownAttempt = opened;
     if (isDue && !this.#running) this.#platform.background(this.#start());
   }
@@ -338,4 +340,12 @@ export class WorkLoop {
     this.#clock = Math.max(this.#clock, this.#platform.now(), this.#alarmTime);
     return this.#clock;
   }
+}
+
+/**
+ * Tells whether a change is one of an ended task that readers see. Others, such as the answer of a queue that was left,
+ * begin no attempt.
+ */
+function isEndSeen(before: TaskRecord | null, after: TaskRecord): boolean {
+  return !isOpen(after) && after.version !== before?.version;
 }

@@ -43,9 +43,24 @@ function lengthMs(random: Random): number {
 export async function runDay(seed: number): Promise<Day> {
   const random = new Random(seed);
   const places = new Map([[CONNECTION, PLACES]]);
-  const setting = { places, pool: null, disabled: null, queueLimit: JOBS };
+  const setting = {
+    places,
+    pool: null,
+    submitsFailedAgain: false,
+    disabled: null,
+    queueLimit: JOBS,
+  };
   const balances = new Map(ACCOUNTS.map((account) => [account, BALANCE]));
-  const world = new World(seed, random, NO_FAULTS, setting, TIMES, balances, null);
+  const world = new World(
+    seed,
+    random,
+    NO_FAULTS,
+    setting,
+    TIMES,
+    balances,
+    new Random(seed + 1),
+    null,
+  );
   world.upstream.behaviours.set(CONNECTION, { ...GOOD, cap: PLACES, lengthMs });
   await within(world, () => live(world));
   const { upstream, ledger, violation, sent, ended } = world;

@@ -1,5 +1,10 @@
 import * as z from "zod";
-import { isOpen, isTerminal, type TaskRecord } from "../../../src/core/record/task.ts";
+import {
+  isOpen,
+  isTerminal,
+  type TaskRecord,
+  type TerminalTask,
+} from "../../../src/core/record/task.ts";
 import type { CoolDown, CoolDowns } from "../../../src/objects/queue/cool-down.ts";
 import type { Machine, Place } from "./machine.ts";
 import { RECORD_KEY } from "./simulated-platform.ts";
@@ -76,4 +81,12 @@ export function mayRun(
 export function isWaiting(record: TaskRecord | null, submissionId: string): boolean {
   if (record === null || record.submission?.id !== submissionId || isTerminal(record)) return false;
   return record.submission.state.kind === "queued";
+}
+
+/** Tells whether a task has ended with the failure of its job although the call could go to a further member. */
+export function hasEndedTooSoon(task: TerminalTask): boolean {
+  const { submission, failure, found, cancellation, finishedAt } = task;
+  if (submission?.further === undefined || found === null || cancellation !== null) return false;
+  if (failure?.retryable !== true || finishedAt >= (submission.stay?.startBy ?? 0)) return false;
+  return failure.category === "provider" || failure.category === "timeout";
 }

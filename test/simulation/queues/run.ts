@@ -4,7 +4,7 @@ import type { Request } from "./caller.ts";
 import { endRules, QuietRules } from "./end-rules.ts";
 import type { Faults, Machine } from "./machine.ts";
 import { faulty, POOL, raised, reduced, resized, settingFrom, timesFrom } from "./setting.ts";
-import { type Behaviour, GOOD } from "./upstream.ts";
+import { type Behaviour, FAILURE_KINDS, GOOD } from "./upstream.ts";
 import { type Violation, World } from "./world.ts";
 
 export interface RunResult {
@@ -32,7 +32,8 @@ export async function runSeed(
   trace: ((text: string) => void) | null = null,
 ): Promise<RunResult> {
   const random = new Random(seed);
-  const setting = settingFrom(random);
+  const kinds = new Random(seed + 1);
+  const setting = settingFrom(random, kinds);
   const balances = new Map(
     ACCOUNTS.flatMap((id) => (id === null ? [] : [[id, balanceFrom(random)]])),
   );
@@ -43,6 +44,7 @@ export async function runSeed(
     setting,
     timesFrom(random),
     balances,
+    kinds,
     trace,
   );
   await within(world, () => live(world));
@@ -99,7 +101,7 @@ async function live(world: World): Promise<void> {
   for (const name of world.deployment.setting.places.keys()) {
     world.upstream.behaviours.set(
       name,
-      behaviourFrom(random, world.deployment.setting.places.get(name) ?? 3),
+      behaviourFrom(random, world.deployment.setting.places.get(name) ?? 3, world.kinds),
     );
   }
   planRequests(world, chaosMs);
@@ -147,7 +149,7 @@ function faultsFrom(random: Random): Faults {
   return { loss: rate(), delay: rate(), repeat: rate(), death: rate() / 2, lateAlarm: rate() };
 }
 
-function behaviourFrom(random: Random, places: number): Behaviour {
+function behaviourFrom(random: Random, places: number, kinds: Random): Behaviour {
   const scale = random.pick([0, 0.1, 0.3, 0.6]);
   const rate = () => scale * random.next() * random.pick([0, 0, 1]);
   const refusals = { busy: rate(), rate: rate(), funds: rate(), key: rate(), final: rate() };
@@ -159,6 +161,7 @@ function behaviourFrom(random: Random, places: number): Behaviour {
     hook: random.pick([1, 1, 0.5, 0]),
     failure: random.pick([0, 0.3]),
     longestMs: random.pick([10 * SECOND, 5 * MINUTE, 30 * MINUTE]),
+    failures: kinds.isLucky(0.7) ? kinds.pick([["provider"], FAILURE_KINDS]) : null,
   };
 }
 

@@ -16,6 +16,8 @@ export interface Setting {
   readonly pool: readonly string[] | null;
   /** Connection that a fault in its entry disables, and the pool that it is in. Null when there is none. */
   readonly disabled: string | null;
+  /** True when a job of the pool that has failed is submitted to the further members. */
+  readonly submitsFailedAgain: boolean;
   /** Largest number of submissions that wait, of each name. */
   readonly queueLimit: number;
 }
@@ -29,13 +31,17 @@ export interface Deployment {
 
 const PLACES = [1, 1, 2, 2, 3, 5] as const;
 
-export function settingFrom(random: Random): Setting {
+/** @param kinds random numbers that decide only what concerns failed jobs. */
+export function settingFrom(random: Random, kinds: Random): Setting {
   const names = ["a", "b", "c"].slice(0, 1 + random.below(3));
   const places = new Map<string, number | null>(names.map((name) => [name, random.pick(PLACES)]));
   const members = names.filter(() => random.isLucky(0.7));
-  const pool = random.isLucky(0.6) && members.length > 0 ? members : null;
+  const isPool = random.isLucky(0.6) && members.length > 0;
+  const submitsFailedAgain = kinds.isLucky(0.35);
+  const pool = submitsFailedAgain ? names : isPool ? members : null;
   if (pool !== null && random.isLucky(0.1)) places.set(pool[0] ?? "a", null);
-  return { places, pool, disabled: null, queueLimit: random.pick([1_000, 1_000, 1_000, 4, 1, 0]) };
+  const queueLimit = random.pick([1_000, 1_000, 1_000, 4, 1, 0]);
+  return { places, pool, submitsFailedAgain, disabled: null, queueLimit };
 }
 
 /** Returns a setting with another number of places of one connection. */
@@ -107,7 +113,7 @@ export function deploymentOf(setting: Setting, times: Times): Deployment {
   const disabledConnections = faults.map((name) => ({ name, provider: "ark", issues: [] }));
   if (setting.pool !== null && !isPoolFaulty) {
     const members = setting.pool.flatMap((name) => all.get(name) ?? []);
-    const pool = { members, submitsFailedAgain: false };
+    const pool = { members, submitsFailedAgain: setting.submitsFailedAgain };
     all.set(POOL, { ...model, name: POOL, inFlight: null, queueLimit, pool });
   }
   const asyncTimeoutMs = 600 * SECOND;

@@ -10,7 +10,7 @@ import { SECOND_MS } from "../../../src/core/time.ts";
 import { withinTime } from "../../../src/lib/timeout.ts";
 import type { ObjectNamespaces } from "../../../src/objects/object-names.ts";
 import type { Platform } from "../../../src/objects/task/platform.ts";
-import { leaveQueues, positionIn } from "../../../src/objects/task/queue-calls.ts";
+import { leaveQueues, positionIn, tellKeptCall } from "../../../src/objects/task/queue-calls.ts";
 import type { Simulated } from "./outside.ts";
 
 interface Context {
@@ -116,6 +116,10 @@ export class ObjectPlatform implements Platform {
 
   leaveQueues(leave: QueueLeave): Promise<boolean> {
     return leaveQueues(this.#env, leave, LEDGER_MS);
+  }
+
+  tellKeptCall(submissionId: string): void {
+    this.background(tellKeptCall(this.#env, submissionId));
   }
 
   positionOf({ connections, submissionId }: QueueLeave): Promise<number | null> {

@@ -1,7 +1,7 @@
 import type { Cancel } from "../../../src/core/duties/cancel-job.ts";
 import type { Poll } from "../../../src/core/duties/poll.ts";
 import type { CancelAnswer, PollAnswer, SubmitOutcome } from "../../../src/core/events/event.ts";
-import type { RefusalClass } from "../../../src/core/record/refusal.ts";
+import { endForAccount, type RefusalClass } from "../../../src/core/record/refusal.ts";
 import type { UpstreamEnd } from "../../../src/core/record/upstream.ts";
 import { MINUTE, SECOND } from "../../core/builders.ts";
 import type { Random } from "../random.ts";
@@ -22,10 +22,28 @@ export interface Behaviour {
   readonly hook: number;
   /** Probability that a job fails. */
   readonly failure: number;
+  /** How jobs that a pool submits again after failures fail. Null when they fail as others do. */
+  readonly failures: readonly FailureKind[] | null;
   readonly longestMs: number;
   /** Returns how long the next job takes, in milliseconds. Absent when all times up to `longestMs` are as likely. */
   readonly lengthMs?: (random: Random) => number;
 }
+
+/** Kinds of failures, of which only some may be followed by another job. */
+export const FAILURE_KINDS = [
+  "provider",
+  "timeout",
+  "rate_limited",
+  "funds",
+  "moderation",
+  "invalid_input",
+  "canceled",
+  "final",
+] as const;
+type FailureKind = (typeof FAILURE_KINDS)[number];
+
+/** Kinds of failures after which the call may be submitted to another member of a pool. */
+const FOLLOWED: ReadonlySet<string> = new Set(["provider", "timeout", "rate_limited", "funds"]);
 
 export const GOOD: Behaviour = {
   cap: Infinity,
@@ -34,6 +52,7 @@ export const GOOD: Behaviour = {
   late: 0,
   hook: 1,
   failure: 0,
+  failures: null,
   longestMs: 5 * MINUTE,
 };
 
@@ -44,6 +63,8 @@ export interface SimulatedJob {
   readonly startedAt: number;
   readonly lengthMs: number;
   end: UpstreamEnd | null;
+  /** True when the job has failed so that the call may be submitted to another member of a pool. */
+  mayBeFollowed: boolean;
 }
 
 const STATUS = { busy: 429, rate: 429, funds: 402, key: 401, final: 400 } as const;
@@ -54,16 +75,23 @@ export class Upstream {
   /** Behaviours by connection. */
   behaviours = new Map<string, Behaviour>();
   readonly #machine: Machine;
+  readonly #kinds: Random;
+  /** Tells whether a call is submitted to further members when its job has failed. */
+  readonly #isFollowed: (call: SentCall) => boolean;
   /** Is called when a job starts, and when it has ended by a hook. */
   readonly #onStart: (job: SimulatedJob) => void;
   readonly #onHook: (job: SimulatedJob) => void;
 
   constructor(
     machine: Machine,
+    kinds: Random,
+    isFollowed: (call: SentCall) => boolean,
     onStart: (job: SimulatedJob) => void,
     onHook: (job: SimulatedJob) => void,
   ) {
     this.#machine = machine;
+    this.#kinds = kinds;
+    this.#isFollowed = isFollowed;
     this.#onStart = onStart;
     this.#onHook = onHook;
   }
@@ -113,15 +141,19 @@ export class Upstream {
 
   #start(call: SentCall, behaviour: Behaviour): SimulatedJob {
     const { random, clock } = this.#machine;
-    const { longestMs, failure, hook } = behaviour;
+    const { longestMs, failure, failures, hook } = behaviour;
     const isFailed = random.isLucky(failure);
+    const kinds = failures !== null && this.#isFollowed(call) ? failures : null;
+    const kind = kinds !== null && this.#kinds.isLucky(0.5) ? this.#kinds.pick(kinds) : null;
     const lengthMs = behaviour.lengthMs?.(random) ?? SECOND + random.below(longestMs);
     const id = `job-${this.jobs.length + 1}`;
-    const job: SimulatedJob = { id, call, startedAt: clock.passed, lengthMs, end: null };
+    const startedAt = clock.passed;
+    const job: SimulatedJob = { id, call, startedAt, lengthMs, end: null, mayBeFollowed: false };
     this.jobs.push(job);
     clock.after(lengthMs, () => {
       if (job.end !== null) return;
-      job.end = isFailed ? FAILED : COMPLETED;
+      job.end = kind !== null ? failureOf(kind) : isFailed ? FAILED : COMPLETED;
+      job.mayBeFollowed = kind !== null ? FOLLOWED.has(kind) : isFailed;
       if (random.isLucky(hook)) this.#onHook(job);
     });
     this.#onStart(job);
@@ -141,6 +173,13 @@ export class Upstream {
     job.end = FAILED;
     return { kind: "canceled", statusCode: 200 };
   }
+}
+
+function failureOf(kind: FailureKind): UpstreamEnd {
+  if (kind === "funds") return { status: "failed", ...endForAccount("funds") };
+  const error = { code: "upstream_error", message: `The job has failed: ${kind}.` };
+  const category = kind === "final" ? "provider" : kind;
+  return { status: "failed", error, failure: { category, retryable: kind !== "final" } };
 }
 
 const COMPLETED: UpstreamEnd = {

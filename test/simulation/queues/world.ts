@@ -1,6 +1,6 @@
 import type { SubmitOutcome, TaskEvent } from "../../../src/core/events/event.ts";
 import type { Submission } from "../../../src/core/record/submission.ts";
-import { isTerminal } from "../../../src/core/record/task.ts";
+import { isTerminal, type TaskRecord } from "../../../src/core/record/task.ts";
 import { UNCALLED_MS } from "../../../src/objects/call/call-plan.ts";
 import { CallObject } from "../../../src/objects/call/call-object.ts";
 import { QueueObject } from "../../../src/objects/queue/queue-object.ts";
@@ -9,7 +9,7 @@ import { queuesOf } from "../../../src/providers/provider.ts";
 import { NOW, SECOND } from "../../core/builders.ts";
 import type { Random } from "../random.ts";
 import { callerOf, type Request, submit, type Worker } from "./caller.ts";
-import { mayRun, recordOf, rowsOf, type StoredRow } from "./facts.ts";
+import { hasEndedTooSoon, mayRun, recordOf, rowsOf, type StoredRow } from "./facts.ts";
 import { Ledger } from "./ledger.ts";
 import {
   type Faults,
@@ -53,6 +53,8 @@ export class World {
   readonly upstream: Upstream;
   readonly ledger: Ledger;
   readonly random: Random;
+  /** Random numbers that decide only what concerns failed jobs. */
+  readonly kinds: Random;
   readonly observed = new Set<string>();
   /** What clients were answered, with the number of these answers. */
   readonly answers = new Map<string, number>();
@@ -71,6 +73,8 @@ export class World {
   readonly #registeredAt = new Map<string, number>();
   /** Names to which the submissions are addressed. */
   readonly #via = new Map<string, string>();
+  /** Submissions whose calls are submitted to further members of the pool when their jobs have failed. */
+  readonly #followed = new Set<string>();
   /** Status with which the task of each submission has ended. */
   readonly ended = new Map<string, "completed" | "failed">();
 
@@ -81,11 +85,13 @@ export class World {
     setting: Setting,
     times: Times,
     balances: ReadonlyMap<string, number>,
+    kinds: Random,
     trace: ((text: string) => void) | null,
   ) {
     this.seed = seed;
     this.faults = faults;
     this.random = random;
+    this.kinds = kinds;
     this.#times = times;
     this.deployment = deploymentOf(setting, times);
     this.ledger = new Ledger(balances);
@@ -101,7 +107,9 @@ export class World {
       return this.#rules.checkCall(place, method, given);
     };
     const onStart = (job: SimulatedJob) => this.#onStart(job);
-    this.upstream = new Upstream(this.machine, onStart, (job) => this.#sendHook(job));
+    const isFollowed = ({ submissionId }: SentCall) => this.#followed.has(submissionId);
+    const onHook = (job: SimulatedJob) => this.#sendHook(job);
+    this.upstream = new Upstream(this.machine, kinds, isFollowed, onStart, onHook);
     this.#notePlaces();
   }
 
@@ -151,6 +159,7 @@ export class World {
         this.#askedAt.set(submissionId, machine.clock.passed);
         this.#via.set(submissionId, request.via);
         if (!request.isAsync) return;
+        if (connection.pool?.submitsFailedAgain === true) this.#followed.add(submissionId);
         const stored = { kind: "receiving", body: { bytes: 0, chunks: 0 } };
         const place = machine.place("CALLS", submissionId);
         machine.store(place, "call", stored, machine.clock.now + UNCALLED_MS);
@@ -261,9 +270,17 @@ export class World {
   #checkSent(call: SentCall, isByObject: boolean): void {
     const { taskId, submissionId, attempt } = call;
     const earlier = this.sent.filter((sent) => sent.submissionId === submissionId);
-    if (earlier.some((sent) => sent.outcome !== "refused" || sent.attempt >= attempt)) {
-      this.report("a call is sent again only after a proof that it has started nothing", taskId);
+    const isRefused = (sent: Sent) => sent.outcome === "refused" || this.#hasFailed(sent);
+    if (earlier.some((sent) => !isRefused(sent) || sent.attempt >= attempt)) {
+      this.report(
+        "a call is sent again only after a proof that it has started nothing, or that its job has failed so that another may succeed",
+        taskId,
+      );
     }
+    const isSecond = this.upstream.jobs.some(
+      (job) => job.call.submissionId === submissionId && job.call.connection === call.connection,
+    );
+    if (isSecond) this.report("each member gets a job of a task at most once", taskId);
     const { submission = null, upstream = null } = recordOf(this.machine, taskId) ?? {};
     if (submission?.id === submissionId && submission.state.kind === "sending") {
       this.#checkAttempt(call, submission, upstream?.connection ?? null);
@@ -271,6 +288,13 @@ export class World {
       // A Worker whose registration was answered late may send a call whose outcome counts as unknown by then.
       this.report("a call is sent while its task waits for the answer", taskId);
     }
+  }
+
+  /** Tells whether the job of a call has failed so that the call may be submitted to another member of the pool. */
+  #hasFailed({ submissionId, attempt }: SentCall): boolean {
+    if (!this.#followed.has(submissionId)) return false;
+    const jobs = this.upstream.jobs.filter(({ call }) => call.submissionId === submissionId);
+    return jobs.some((job) => job.call.attempt === attempt && job.mayBeFollowed);
   }
 
   /** Requires that an attempt is sent as the task has stored it, and has a place. */
@@ -310,6 +334,11 @@ export class World {
 
   #onStart({ call }: SimulatedJob): void {
     const { connection, submissionId } = call;
+    const jobs = this.upstream.jobs.filter((job) => job.call.submissionId === submissionId);
+    if (jobs.filter(({ end }) => end === null).length > 1) {
+      this.report("a task has one job at a time", call.taskId);
+    }
+    if (jobs.length > 1) this.observe("a further job follows a failed one");
     const most = this.#mostPlaces.get(connection) ?? Infinity;
     const counted = this.upstream.running(connection).filter((job) => {
       const record = recordOf(this.machine, job.call.taskId);
@@ -334,7 +363,8 @@ export class World {
     if (end === null) return;
     const { submissionId, taskId } = call;
     const connection = this.#via.get(submissionId) ?? call.connection;
-    const about = { connection, jobId: id, submissionId, isSigned: false };
+    const isSigned = this.#followed.has(submissionId) && this.kinds.isLucky(0.5);
+    const about = { connection, jobId: id, submissionId, isSigned };
     const event = { type: "hook", ...about, news: end } satisfies TaskEvent;
     const place = this.machine.place("TASKS", taskId);
     const ended = this.machine.call(this.#worker("the upstream"), place, "hook", [event]);
@@ -348,8 +378,26 @@ export class World {
     const record = recordOf(this.machine, place.name);
     const id = record?.submission?.id;
     if (id === undefined) return;
-    if (record !== null && isTerminal(record)) this.ended.set(id, record.status);
+    if (record !== null) this.#checkEnd(record, id);
     if (!this.#registeredAt.has(id)) this.#registeredAt.set(id, clock.passed);
+  }
+
+  /** Requires that a task ends once, and not by a failure after which another member of the pool was to be tried. */
+  #checkEnd(record: TaskRecord, id: string): void {
+    const known = this.ended.get(id);
+    if (!isTerminal(record)) {
+      if (known !== undefined) this.report("a task that has ended stays as it is", record.id);
+      return;
+    }
+    if (known !== undefined && known !== record.status) {
+      this.report("a task that has ended stays as it is", record.id);
+    }
+    this.ended.set(id, record.status);
+    // The job of a connection that was removed cannot be polled.
+    const isPolled = this.#isConfigured(record.upstream?.connection ?? "");
+    if (known === undefined && isPolled && hasEndedTooSoon(record)) {
+      this.report("a job that has failed is followed by one of the next member", record.id);
+    }
   }
 
   /** Tells whether a task exists and has no end yet. */
