@@ -41,11 +41,11 @@ type Step =
   | { readonly kind: "configure"; readonly places: number | null };
 
 const kind = <Kind extends Step["kind"]>(name: Kind) => fc.constant(name);
-const id = fc.constantFrom("s1", "s2", "s3", "s4", "s5", "s6", "s7", "s8");
+const ids = fc.constantFrom("s1", "s2", "s3", "s4", "s5", "s6", "s7", "s8");
 const attempt = fc.constantFrom(1, 1, 1, 2, 3);
 const questions = fc.record({
   kind: kind("ask"),
-  id,
+  id: ids,
   attempt,
   account: fc.constantFrom("X", "Y", null),
   via: fc.constantFrom(CONNECTION, CONNECTION, "pool"),
@@ -54,7 +54,7 @@ const questions = fc.record({
 });
 const refused = fc.record({
   kind: kind("refuse"),
-  id,
+  id: ids,
   attempt,
   refusal: fc.constantFrom(...REFUSAL_CLASSES),
   retryAfterMs: fc.constantFrom(null, null, 30_000),
@@ -64,7 +64,7 @@ const answers = fc.constantFrom("taken" as const, "gone" as const, null);
 const limits = fc.constantFrom(0, 1, 2, 4, Infinity, null);
 const leaves = fc.record({
   kind: kind("leave"),
-  id,
+  id: ids,
   upTo: fc.constantFrom(1, 2, Infinity),
   hasRun: fc.boolean(),
 });

@@ -18,6 +18,11 @@ async function theDay(): Promise<Day> {
   }
 }
 
+/** Returns how late a job may start, in milliseconds: the starts before it in the same place have each added a handover. */
+function allowedMs(nth: number): number {
+  return HANDOVER_MS * (1 + Math.ceil(nth / PLACES));
+}
+
 it("a thousand jobs that are submitted at once to a connection with five places are all done, none is refused, and each starts when the durations of those before it say", async () => {
   const { violation, answers, refused, jobs, completed, paid } = await theDay();
   expect(violation).toBeNull();
@@ -26,8 +31,6 @@ it("a thousand jobs that are submitted at once to a connection with five places 
   expect(jobs).toHaveLength(JOBS);
   expect(mostInFlight(jobs)).toBe(PLACES);
   const lateMs = idealStarts(jobs).map((ideal, i) => (jobs[i]?.startedAt ?? Infinity) - ideal);
-  // The starts before it in the same place have each added a handover.
-  const allowedMs = (nth: number) => HANDOVER_MS * (1 + Math.ceil(nth / PLACES));
   expect(lateMs.filter((ms, nth) => ms < 0 || ms > allowedMs(nth))).toEqual([]);
   const workMs = jobs.reduce((sum, { lengthMs }) => sum + lengthMs, 0);
   const lastMs = jobs.at(-1)?.startedAt ?? 0;

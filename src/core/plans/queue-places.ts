@@ -1,3 +1,4 @@
+import { hasFailedAt } from "../record/failed-job.ts";
 import { planRetry } from "../record/retry.ts";
 import { isTerminal, isToBeCharged, type TaskRecord } from "../record/task.ts";
 
@@ -43,12 +44,12 @@ export function holdsPlace(
   connection: string,
   attempt = Infinity,
 ): boolean {
-  const submission = record?.submission ?? null;
-  if (record === null || submission?.id !== submissionId || needsNoPlace(record)) return false;
-  const { state, stay, failedJobs = [] } = submission;
+  if (record === null || record.submission?.id !== submissionId) return false;
+  const { submission, upstream } = record;
+  const { state, stay } = submission;
+  if (needsNoPlace(record)) return false;
   if (stay === undefined || attempt < stay.attempt) return false;
   return state.kind === "queued"
-    ? stay.connections.includes(connection) &&
-        !failedJobs.some((failed) => failed.connection === connection)
-    : record.upstream?.connection === connection;
+    ? stay.connections.includes(connection) && !hasFailedAt(submission, connection)
+    : upstream?.connection === connection;
 }

@@ -34,6 +34,11 @@ export function hasFailedSince(submission: WithFailedJobs, attempt: number | und
   return submission.failedJobs?.some((failed) => failed.attempt >= (attempt ?? Infinity)) === true;
 }
 
+/** Tells whether a job that a submission has started with this connection has failed. */
+export function hasFailedAt({ failedJobs = [] }: WithFailedJobs, connection: string): boolean {
+  return failedJobs.some((failed) => failed.connection === connection);
+}
+
 /**
  * Tells whether a hook may be about a job of the task that has failed, and not about the present one. The hook URLs of
  * all jobs of a task are the same.

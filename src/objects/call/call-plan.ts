@@ -295,16 +295,9 @@ export function grantPlace(state: CallState | null, granted: GrantedPlace, now: 
 
 /** Returns the place that the present attempt of a call has got, or uses. Null when it has none. */
 function placeUsedBy(state: CallState | null): GrantedPlace | null {
-  switch (state?.kind) {
-    case "queued":
-      return placeOf(state.stay);
-    case "sending":
-      return state.start.place ?? null;
-    case "kept":
-      return state.place;
-    default:
-      return null;
-  }
+  if (state?.kind === "queued") return placeOf(state.stay);
+  if (state?.kind === "sending") return state.start.place ?? null;
+  return state?.kind === "kept" ? state.place : null;
 }
 
 function withPlace(queued: QueuedCall, stay: CallStay, place: string, now: number): QueuedCall {

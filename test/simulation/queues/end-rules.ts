@@ -62,17 +62,23 @@ export class QuietRules {
     const submission = record?.submission ?? null;
     if (record === null || submission?.isCall !== true || !isOpen(record)) return;
     this.#limitForgotten(taskId, submission);
-    const { id, state, stay } = submission;
-    const isIn = (name: string) =>
-      rowsOf(machine.place("QUEUES", name)).some(({ submissionId }) => submissionId === id);
-    const { config } = deployment;
-    const queues = stay?.connections.filter((name) => placesOf(name, config) !== null) ?? [];
-    const isUnheard = state.kind === "queued" && queues.length > 0 && !queues.some(isIn);
     // A queue that is full is asked again too.
     if (deployment.setting.queueLimit < MANY) return;
+    const { id } = submission;
+    const isUnheard = this.#isInNoQueue(submission);
     const isExcused = this.#isForgotten(taskId, id) || this.#world.isSlowlyRegistered(id);
     const promise = "a call that waits stands in a queue";
     this.#limit(promise, taskId, isUnheard && !isExcused, UNHEARD_MS);
+  }
+
+  /** Tells whether a submission waits for a place, but in none of the queues of its connections that are configured. */
+  #isInNoQueue({ id, state, stay }: Submission): boolean {
+    if (state.kind !== "queued" || stay === undefined) return false;
+    const { machine, deployment } = this.#world;
+    const queues = stay.connections.filter((name) => placesOf(name, deployment.config) !== null);
+    const isIn = (name: string) =>
+      rowsOf(machine.place("QUEUES", name)).some(({ submissionId }) => submissionId === id);
+    return queues.length > 0 && !queues.some(isIn);
   }
 
   /** Requires that a call for which its task waits is stored. */

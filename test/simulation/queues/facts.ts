@@ -44,8 +44,8 @@ export function rowsOf(place: Place): readonly StoredRow[] {
 
 function rowOf(stored: object): StoredRow {
   const { submission_id: submissionId, task_id: taskId, state, ...row } = Row.parse(stored);
-  const isWaiting = state === "waiting";
-  return { submissionId, taskId, isWaiting, isTold: state === "granted", ...row };
+  const kind = { isWaiting: state === "waiting", isTold: state === "granted" };
+  return { submissionId, taskId, ...kind, ...row };
 }
 
 export function recordOf(machine: Machine, taskId: string): TaskRecord | null {

@@ -166,11 +166,11 @@ export class QueueRules {
     held: readonly StoredRow[],
     waiting: readonly StoredRow[],
   ): void {
-    const placesOf = (account: string | null) =>
+    const placesHeldBy = (account: string | null) =>
       held.filter((each) => each.account === account).length;
     for (const other of waiting) {
-      const places = placesOf(row.account) - 1;
-      const others = placesOf(other.account);
+      const places = placesHeldBy(row.account) - 1;
+      const others = placesHeldBy(other.account);
       if (row.account === other.account) {
         if (!isEarlier(row, other)) this.#unfair(row, other);
       } else if (places > others) this.#unfair(row, other);

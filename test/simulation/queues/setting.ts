@@ -1,5 +1,5 @@
 import { LIMITS, MINUTE, SECOND, aPolicy, HOUR } from "../../core/builders.ts";
-import { configuredWith, connections } from "../../core/configuration.ts";
+import { configuredWith, connections as variableOf } from "../../core/configuration.ts";
 import type { Config } from "../../../src/config/config.ts";
 import type { Policy } from "../../../src/core/policy.ts";
 import type { Connection } from "../../../src/providers/provider.ts";
@@ -77,7 +77,7 @@ export function faulty(setting: Setting, random: Random): Setting {
 const base = baseConfig();
 
 function baseConfig(): Config {
-  const result = configuredWith(connections({ a: { provider: "ark", key: "k".repeat(16) } }));
+  const result = configuredWith(variableOf({ a: { provider: "ark", key: "k".repeat(16) } }));
   if (!result.ok) throw new Error(JSON.stringify(result.error));
   return result.value;
 }

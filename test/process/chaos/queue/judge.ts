@@ -88,23 +88,32 @@ function endFaults(evidence: Evidence, result: string | null): readonly Finding[
 }
 
 /** Tells whether a task may have ended like this. */
-function isPossible(evidence: Evidence, result: string): boolean {
-  const { order, submits, task } = evidence;
+function isPossible({ order, submits, task }: Evidence, result: string): boolean {
   const job = submits.find(isStarted)?.jobId ?? null;
-  const { isFailed = false, sendsHooks, answer } = order.conduct;
   if (task?.status === "completed") {
-    return job !== null && !isFailed && result === `completed ${linkOf(job)}`;
+    return job !== null && order.conduct.isFailed !== true && result === `completed ${linkOf(job)}`;
   }
-  switch (task?.error?.code) {
-    case "submit_unknown":
-      return job === null || !sendsHooks;
-    case "queue_timeout":
-      return job === null && order.startByS !== null;
-    case "canceled":
-      return job === null && order.cancelAfterMs !== null;
-    default:
-      return job === null ? answer === "refusal" && submits.length > 0 : isFailed;
-  }
+  return job === null
+    ? isPossibleWithoutJob(order, submits, task?.error?.code)
+    : isPossibleFailure(order, task?.error?.code);
+}
+
+/** Tells whether a task of which no job was started may have failed with this code. */
+function isPossibleWithoutJob(
+  { startByS, cancelAfterMs, conduct }: Evidence["order"],
+  submits: Evidence["submits"],
+  code: string | undefined,
+): boolean {
+  if (code === "submit_unknown") return true;
+  if (code === "queue_timeout") return startByS !== null;
+  if (code === "canceled") return cancelAfterMs !== null;
+  return conduct.answer === "refusal" && submits.length > 0;
+}
+
+/** Tells whether a task whose job was started may have failed with this code. */
+function isPossibleFailure({ conduct }: Evidence["order"], code: string | undefined): boolean {
+  if (code === "submit_unknown") return !conduct.sendsHooks;
+  return code !== "queue_timeout" && code !== "canceled" && conduct.isFailed === true;
 }
 
 /** Checks that each task has one callback: the same result in each attempt, and one that has arrived. */

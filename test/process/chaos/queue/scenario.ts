@@ -118,10 +118,10 @@ async function record(
   const counters = new Counters();
   const outcomes: Outcome[] = [];
   let nextNth = 0;
-  let isEnough = false;
+  const enough = new AbortController();
   const over = Promise.withResolvers<void>();
   const clientOf = async () => {
-    while (!isEnough) {
+    while (!enough.signal.aborted) {
       const order = orderOf(seed, nextNth++);
       const callback = Promise.withResolvers<void>();
       called.set(order.path, callback);
@@ -137,7 +137,7 @@ async function record(
     counters,
     moment,
     isEnough: (count) => {
-      isEnough = count >= kills - KILLS_AFTERWARDS;
+      if (count >= kills - KILLS_AFTERWARDS) enough.abort();
       return count >= kills;
     },
   });
@@ -268,10 +268,10 @@ async function cancelOrder(
   callback: Promise<void>,
 ): Promise<number | null> {
   if (cancelAfterMs === null) return null;
-  let isOver = false;
-  void callback.then(() => (isOver = true));
+  const over = new AbortController();
+  void callback.then(() => over.abort());
   await Promise.race([sleep(cancelAfterMs), callback]);
-  while (!isOver) {
+  while (!over.signal.aborted) {
     const status = await withDeadline(ANSWER_WITHIN_MS, async (signal) => {
       const headers = { Authorization: `Bearer ${key}` };
       const at = `${url}/v1/tasks/${taskId}/cancel`;
@@ -340,16 +340,21 @@ function addOrder(counters: Counters, each: Evidence, entries: readonly Entry[])
   const figures: Readonly<Record<string, number | boolean>> = {
     orders: 1,
     [`answers ${answer?.status}`]: 1,
-    [`ends: ${task?.status === "failed" ? task.error?.code : (task?.status ?? "no task")}`]: 1,
+    [`ends: ${endOf(task)}`]: 1,
     completed: task?.status === "completed",
     "answers after a repetition": answer?.isRepeat === true,
     "submissions that have waited": !order.isWaiting && isStarted,
     "sent again after a refusal": isStarted && submits.length > 1,
-    "unknown, and never received": task?.error?.code === "submit_unknown" && submits.length === 0,
+    "unknown, and never received": endOf(task) === "submit_unknown" && submits.length === 0,
     [`cancellations answered ${cancelStatus}`]: cancelStatus !== null,
     submits: submits.length,
     POSTs: posts.length,
     refunds: countOf(entries, "refund"),
   };
   for (const [name, count] of Object.entries(figures)) counters.add(name, Number(count));
+}
+
+/** Returns the error of a failed task, or else its status. */
+function endOf(task: Evidence["task"]): string {
+  return task?.error?.code ?? task?.status ?? "no task";
 }
