@@ -274,7 +274,7 @@ describe("a refused attempt", () => {
       status: "charging",
       credits: { state: { kind: "refunding", retryAt: endsAt } },
     });
-    expect(firstLeaveOf(priced, hidden)).toEqual(LEAVE);
+    expect(firstLeaveOf(priced, hidden)).toEqual({ ...LEAVE, ranAt: null });
   });
 
   it("an attempt that is refused after its outcome counted as unknown fails the task as any refusal, and no other follows", () => {
