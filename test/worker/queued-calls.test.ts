@@ -284,7 +284,7 @@ describe("calls that wait for a place", () => {
     ]);
     await work(relay, first);
     await endJob(relay, first);
-    await until(async () => (await stateOf(id))?.stay.place === b);
+    await until(async () => (await stateOf(id))?.stay?.place === b);
     await until(async () => (await queueState(a)).waiting === 0);
     expect(await queueState(b)).toMatchObject({ held: 1, waiting: 0 });
   });

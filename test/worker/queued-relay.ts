@@ -126,7 +126,8 @@ export async function callOf(taskId: string) {
 
 const State = z.looseObject({
   kind: z.string(),
-  stay: z.looseObject({ place: z.string().nullable(), isBegun: z.boolean(), attempt: z.number() }),
+  /** Absent while the call is sent, and afterwards. */
+  stay: z.optional(z.looseObject({ place: z.string().nullable(), isBegun: z.boolean() })),
 });
 
 /** Returns what the object of a call stores; null when it stores nothing. */
@@ -138,7 +139,7 @@ export async function stateOf(taskId: string) {
 }
 
 async function untilBegun(taskId: string): Promise<void> {
-  await until(async () => (await stateOf(taskId))?.stay.isBegun !== false);
+  await until(async () => (await stateOf(taskId))?.stay?.isBegun !== false);
 }
 
 /** Runs the alarm of the object of a call, if one is set, until no further one is due within a second. */
@@ -158,7 +159,7 @@ export async function work({ bindings }: QueuedRelay, taskId: string): Promise<v
 
 /** Waits until the call of a task has a place, and lets it be made. */
 export async function workWithPlace(relay: QueuedRelay, taskId: string): Promise<void> {
-  await until(async () => (await stateOf(taskId))?.stay.place !== null);
+  await until(async () => (await stateOf(taskId))?.stay?.place !== null);
   await work(relay, taskId);
 }
 
