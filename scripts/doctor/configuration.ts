@@ -15,7 +15,7 @@ const Health = z.looseObject({
     OUTPUTS: z.boolean(),
     OUTPUTS_URL: z.nullable(z.string()),
     OUTPUT_DAYS: z.number(),
-    OFFERS: Offers,
+    OFFERS: z.nullable(Offers),
   }),
   connections: z.record(
     z.string(),
@@ -102,7 +102,7 @@ export function configurationFindings(health: Health, deployment: Deployment): F
     secretsFinding(health),
     ...connectionFindings(health),
     ...disabledFindings(health),
-    ...offerFindings(health.configuration.OFFERS, health.without_key),
+    ...offerFindings(health.configuration.OFFERS ?? [], health.without_key),
     ...outputFindings(health.configuration, !isLocal && !isPreview, isPlain),
     limitsFinding(health, isPlain),
   ];

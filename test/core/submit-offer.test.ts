@@ -1,13 +1,31 @@
 import { expect, it } from "vitest";
-import { decideOffer, type OfferRequest, watchedPointers } from "../../src/api/submit/offer.ts";
+import {
+  decideOffer as decide,
+  type OfferDecision,
+  type OfferRequest,
+  watchedPointers,
+} from "../../src/api/submit/offer.ts";
 import type { Found } from "../../src/api/submit/json-body.ts";
-import { type Offer, parseOffers } from "../../src/config/offers.ts";
+import { parseOffers } from "../../src/config/offers.ts";
+import { OfferList } from "../../src/core/offers/offer-list.ts";
+import type { Offer } from "../../src/core/offers/offer.ts";
 
 /** Returns the offers that are written as in the variable `OFFERS`. */
 function offersOf(...written: readonly object[]): readonly Offer[] {
   const result = parseOffers(written);
   if (!result.ok) throw new Error(result.error);
-  return result.value;
+  return result.value ?? [];
+}
+
+const BUYER = { account: "acme", tags: [] };
+
+/** Returns the price by which an account without tags may submit a request, or why it may not. */
+function decideOffer(offers: readonly Offer[], request: OfferRequest) {
+  const decision: OfferDecision = decide(
+    new OfferList(offers).at(request.connection, BUYER),
+    request,
+  );
+  return decision.kind === "offered" ? { kind: "offered", price: decision.offer.price } : decision;
 }
 
 const PATH = "/v1/videos";
@@ -137,7 +155,7 @@ it("when a request breaks several limits of its offer, the refusal names the fir
 function faultIn(limit: unknown, pointer: string, changes: Changes): string | null {
   const offers = offersOf({ ...OFFER, limits: { [pointer]: limit } });
   const decision = decideOffer(offers, aRequest(changes));
-  if (decision.kind === "offered") return null;
+  if (!("detail" in decision)) return null;
   const [, fault = ""] =
     /^The offer for this request limits it: (.+)\.$/.exec(decision.detail) ?? [];
   return fault;
@@ -316,7 +334,9 @@ it("the members that the relay looks up in a request body are those that offers 
     { ...OFFER, models: ["n"], path: "/v2", limits: { "/a/b/f": [1], "/e": [2] } },
     { ...OFFER, connection: "fal", limits: { "/g": [1] } },
   );
-  expect(watchedPointers(offers, "ark")).toEqual(["/a", "/a/b", "/a/b/c~1d", "/e", "/a/b/f"]);
-  expect(watchedPointers(offers, "fal")).toEqual(["/g"]);
-  expect(watchedPointers(offers, "kling")).toEqual([]);
+  const watched = (connection: string) =>
+    watchedPointers(new OfferList(offers).at(connection, BUYER));
+  expect(watched("ark")).toEqual(["/a", "/a/b", "/a/b/c~1d", "/e", "/a/b/f"]);
+  expect(watched("fal")).toEqual(["/g"]);
+  expect(watched("kling")).toEqual([]);
 });

@@ -30,6 +30,11 @@ const OfferPrice = z.union([
 ]);
 
 const Offer = z.strictObject({
+  name: Text,
+  title: z.nullable(Text),
+  description: z.nullable(Text),
+  accounts: z.nullable(z.array(Text)),
+  rank: z.int(),
   connection: Text,
   key: z.nullable(z.literal("customer")),
   path: z.nullable(Text),
@@ -53,7 +58,10 @@ export const Settings = z.strictObject({
   MAX_ASYNC_MB: z.number(),
   QUEUE_MINUTES: z.number(),
   SUBMIT_UNKNOWN_MINUTES: z.number(),
-  OFFERS: described(z.array(Offer), "What accounts may submit, in the form of the variable."),
+  OFFERS: described(
+    z.nullable(z.array(Offer)),
+    "What accounts may submit, in the form of the variable; null when it is not set.",
+  ),
   OUTPUTS: described(z.boolean(), "Whether the relay keeps outputs, because the bucket is bound."),
   OUTPUTS_URL: described(
     z.nullable(Text),

@@ -1,6 +1,7 @@
 import type { Config } from "../../config/config.ts";
-import type { Offer, OfferedTool } from "../../config/offers.ts";
 import { canKeepAnswers } from "../../config/output-config.ts";
+import { inputOf } from "../../config/tool-input.ts";
+import type { Offer, OfferedTool } from "../../core/offers/offer.ts";
 import { firstChars, wellFormed } from "../../core/text.ts";
 import { accountOf, type Caller } from "../../objects/task/caller.ts";
 import { at } from "../../providers/json-fields.ts";
@@ -37,14 +38,14 @@ export function offerTool(
   caller: Caller,
 ): Tool {
   const price = accountOf(caller) === null ? null : offer.price;
-  const { title, description } = tool.input.schema;
+  const { title, description } = tool.schema;
   const about = description ?? `Submits a job of the model ${tool.model} at ${offer.connection}.`;
   return {
     definition: {
       name: tool.name,
       ...(title !== undefined && { title }),
       description: `${about} ${priceText(price)} ${LATER}`,
-      inputSchema: inputSchemaOf(tool.input),
+      inputSchema: inputSchemaOf(tool.schema),
       annotations: { readOnlyHint: false, destructiveHint: false, openWorldHint: true },
     },
     route: submitJobRoute,
@@ -120,12 +121,12 @@ const KNOWN_TASKS: readonly string[] = ["submit_unknown", "task_exists"];
  * @throws Problem `invalid_request` when the arguments do not match the tool's description.
  */
 function callOf(
-  { path, model, input }: OfferedTool,
+  { path, model, schema }: OfferedTool,
   connection: Connection,
   given: unknown,
   config: Config,
 ) {
-  const members = validate(input.parser, given);
+  const members = validate(inputOf(schema).parser, given);
   const target = submitTargetOf(connection, path);
   const isInBody = target !== null && "pointer" in target.model;
   const job = isInBody ? withMember(members, namesIn(target.model.pointer), model) : members;

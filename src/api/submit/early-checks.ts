@@ -3,7 +3,7 @@
  * that will be refused anyway.
  */
 import type { Runtime } from "../../config/runtime.ts";
-import type { Offer } from "../../config/offers.ts";
+import type { BuyersOffer } from "../../core/offers/offer-list.ts";
 import { canKeepAnswers } from "../../config/output-config.ts";
 import type { Env } from "../../env.ts";
 import { accountOf, type Caller } from "../../objects/task/caller.ts";
@@ -17,18 +17,17 @@ import type { SubmitPlace } from "./prepared-call.ts";
 import type { UpstreamCall } from "./upstream-call.ts";
 
 /**
- * Returns the offers that may apply to an account's call at this path with this kind of key. Returns none for an
- * operator, who needs no offer.
+ * Returns those of an account's offers at a connection that may apply to its call at this path with this kind of key.
+ * @param offers the account's offers at the connection. Null for an operator, who needs no offer.
  * @throws Problem `forbidden` when no offer can apply.
  */
 export function requireOffers(
+  offers: readonly BuyersOffer[] | null,
   { connection }: SubmitPlace,
   { keyOwner, path }: UpstreamCall,
-  caller: Caller,
-  { config }: Runtime,
-): readonly Offer[] {
-  if (accountOf(caller) === null) return [];
-  const found = offersAt(config.offers, { connection: connection.name, keyOwner, path });
+): readonly BuyersOffer[] {
+  if (offers === null) return [];
+  const found = offersAt(offers, { connection: connection.name, keyOwner, path });
   if (found.kind === "offers") return found.offers;
   throw new Problem("forbidden", { detail: found.detail });
 }
@@ -59,7 +58,7 @@ export interface ReservedFor {
   readonly runtime: Runtime;
   readonly caller: Caller;
   readonly taskId: string;
-  readonly offers: readonly Offer[];
+  readonly offers: readonly BuyersOffer[];
 }
 
 /**
@@ -85,7 +84,7 @@ export async function requireFunds(reservedFor: ReservedFor): Promise<void> {
   // With SETTLEMENT_URL the ledger charges nothing, so that its balances decide nothing.
   if (runtime.config.settlementUrl !== null) return;
   const account = accountOf(caller);
-  const price = Math.min(...offers.map((offer) => offer.price?.credits ?? 0));
+  const price = Math.min(...offers.map(({ offer }) => offer.price?.credits ?? 0));
   if (account === null || price === 0) return;
   const { balance } = await callLedger(env, account, (object) => object.describe());
   if (balance >= price) return;

@@ -1,6 +1,6 @@
-import { isModelOf } from "../../config/model-glob.ts";
-import type { Limit, Offer, UpstreamKeyOwner } from "../../config/offers.ts";
-import type { Price } from "../../core/record/price-rule.ts";
+import { isModelOf } from "../../core/offers/model-glob.ts";
+import type { Limit, Offer, UpstreamKeyOwner } from "../../core/offers/offer.ts";
+import type { BuyersOffer } from "../../core/offers/offer-list.ts";
 import type { Found } from "./json-body.ts";
 
 /**
@@ -42,7 +42,7 @@ interface Refused {
   readonly detail: string;
 }
 
-export type OfferDecision = { readonly kind: "offered"; readonly price: Price | null } | Refused;
+export type OfferDecision = ({ readonly kind: "offered" } & BuyersOffer) | Refused;
 
 /**
  * The value in a request that is compared with a limit of an offer; or the fact that the request has no such value, or
@@ -55,42 +55,47 @@ type LimitedValue =
 
 const ANY_MODEL = "*";
 
-/** Returns the offers for a connection, a path and an owner of the key; a refusal when there is none. */
+/**
+ * Returns those of a buyer's offers at a connection that are for a path and an owner of the key; a refusal when there is
+ * none.
+ * @param offers the buyer's offers at the connection, in the order in which a request is compared with them.
+ */
 export function offersAt(
-  offers: readonly Offer[],
+  offers: readonly BuyersOffer[],
   { connection, keyOwner, path }: OfferPlace,
-): { readonly kind: "offers"; readonly offers: readonly Offer[] } | Refused {
-  const ofConnection = offers.filter((offer) => offer.connection === connection);
-  if (ofConnection.length === 0) return refused(`Nothing is offered at ${connection}.`);
-  const ofOwner = ofConnection.filter((offer) => offer.keyOwner === keyOwner);
+): { readonly kind: "offers"; readonly offers: readonly BuyersOffer[] } | Refused {
+  if (offers.length === 0) return refused(`Nothing is offered at ${connection}.`);
+  const ofOwner = offers.filter(({ offer }) => offer.keyOwner === keyOwner);
   if (ofOwner.length === 0) return refused(ownerRefusal({ connection, keyOwner }));
-  const ofPath = ofOwner.filter((offer) => offer.path === null || offer.path === path);
+  const ofPath = ofOwner.filter(({ offer }) => offer.path === null || offer.path === path);
   if (ofPath.length === 0) return refused(`Nothing is offered at this path of ${connection}.`);
   return { kind: "offers", offers: ofPath };
 }
 
 /**
- * Decides whether an account may submit a request, and at which price. The first offer for the request's connection,
+ * Decides whether an account may submit a request, and by which offer. The first offer for the request's connection,
  * path, model and owner of the key decides: a request outside the limits of this offer is refused even if a later offer
  * would permit it.
+ * @param offers the account's offers at the connection, in the order in which a request is compared with them.
  */
-export function decideOffer(offers: readonly Offer[], request: OfferRequest): OfferDecision {
+export function decideOffer(offers: readonly BuyersOffer[], request: OfferRequest): OfferDecision {
   const found = offersAt(offers, request);
   if (found.kind === "refused") return found;
-  const first = found.offers.find((offer) => isForModel(offer, request));
+  const first = found.offers.find(({ offer }) => isForModel(offer, request));
   if (first === undefined) return refused(modelRefusal(request));
-  const faults = first.limits.map((limit) => faultOf(limit, request));
-  const fault = faults.find((each) => each !== null) ?? unnamedParameter(first, request);
+  const { offer } = first;
+  const faults = offer.limits.map((limit) => faultOf(limit, request));
+  const fault = faults.find((each) => each !== null) ?? unnamedParameter(offer, request);
   if (fault !== null) return refused(`The offer for this request limits it: ${fault}.`);
-  return { kind: "offered", price: first.price };
+  return { kind: "offered", ...first };
 }
 
 /**
- * Returns the JSON Pointers of the members that a connection's offers limit, and of the objects around them. These
- * members are needed to decide about a request with a JSON body.
+ * Returns the JSON Pointers of the members that offers limit, and of the objects around them. These members are needed
+ * to decide about a request with a JSON body.
  */
-export function watchedPointers(offers: readonly Offer[], connection: string): readonly string[] {
-  const limits = offers.flatMap((offer) => (offer.connection === connection ? offer.limits : []));
+export function watchedPointers(offers: readonly BuyersOffer[]): readonly string[] {
+  const limits = offers.flatMap(({ offer }) => offer.limits);
   return [...new Set(limits.filter(isOfBody).flatMap(({ pointer }) => wayTo(pointer)))];
 }
 

@@ -1,6 +1,7 @@
 import type { Runtime } from "../../config/runtime.ts";
 import { type JsonObject, type JsonValue, wellFormedMembers } from "../../core/json.ts";
-import type { Price } from "../../core/record/price-rule.ts";
+import type { BuyersOffer } from "../../core/offers/offer-list.ts";
+import type { Offer } from "../../core/offers/offer.ts";
 import type { Caller } from "../../objects/task/caller.ts";
 import { accountOf } from "../../objects/task/caller.ts";
 import { areHooksVerified } from "../../providers/verifies-hooks.ts";
@@ -61,8 +62,8 @@ export interface PreparedCall {
   readonly jobId: string | null;
   /** Short hashes of the links in the body (`linkDigest`). Empty for a body that the relay does not read. */
   readonly linkDigests: readonly string[];
-  /** Price that an account pays for the call, as the offer states it; null when the call costs nothing. */
-  readonly price: Price | null;
+  /** Offer by which an account submits the call. Null for a call of an operator. */
+  readonly offer: Offer | null;
   /**
    * Returns the call in the form in which it is sent to the upstream.
    * @param fields texts that the relay sets in the call, by the adapter's names of the fields, e.g. `?fal_webhook`,
@@ -92,8 +93,10 @@ const JSON_TYPE = "application/json";
 /** Pattern of the `[]` with which the name of a field that is a list ends in the notation of adapters. */
 const LIST = /\[\]$/;
 
-/** How the body of a call is read. */
+/** What is needed to read the body of a call and to check what it asks for. */
 export interface BodySource {
+  /** The offers that may apply to the call of an account. Empty for an operator. */
+  readonly offers: readonly BuyersOffer[];
   /** Reserves memory for a JSON body of this many bytes. */
   readonly reserve: (bytes: number) => Promise<void>;
   /** Stores the form (multipart body) of the call. Null when a form is passed on without being read. */
@@ -110,7 +113,7 @@ export async function prepareCall(
   place: SubmitPlace,
   caller: Caller,
   { config }: Runtime,
-  { reserve, storeForm }: BodySource,
+  { offers, reserve, storeForm }: BodySource,
 ): Promise<PreparedCall> {
   if (call.headers.has("Content-Encoding")) {
     const message = "is not supported: send the body as it is";
@@ -118,18 +121,19 @@ export async function prepareCall(
   }
   if (!/^multipart\//i.test(contentTypeOf(call))) {
     const bytes = await readSubmittedBody(call, bodyLimitOf(accountOf(caller), config), reserve);
-    return await prepareRead(call, place, caller, config, { bytes, form: null });
+    return await prepareRead(call, place, caller, config, { offers, bytes, form: null });
   }
   if (place.target.takesMultipart !== true) {
     throw invalidRequest([{ path: "/Content-Type", message: `must be ${JSON_TYPE} at this path` }]);
   }
-  if (storeForm === null) return await prepareUnread(call, place, caller, config);
+  if (storeForm === null) return await prepareUnread(call, place, caller, offers);
   const form = await storeForm();
-  return await prepareRead(call, place, caller, config, { bytes: formAsJson(form.fields), form });
+  const bytes = formAsJson(form.fields);
+  return await prepareRead(call, place, caller, config, { offers, bytes, form });
 }
 
 /** The body of a call, as JSON. `form` is the form that the body is; null when it is JSON itself. */
-interface ReadBody {
+interface ReadBody extends Pick<BodySource, "offers"> {
   readonly bytes: Uint8Array<ArrayBuffer>;
   readonly form: StoredForm | null;
 }
@@ -139,11 +143,11 @@ async function prepareRead(
   place: SubmitPlace,
   caller: Caller,
   config: Runtime["config"],
-  { bytes, form }: ReadBody,
+  { offers, bytes, form }: ReadBody,
 ): Promise<PreparedCall> {
   const query = new URLSearchParams(call.query);
   const isOfAccount = accountOf(caller) !== null;
-  const watched = watchedBy(place, call, isOfAccount ? config.offers : []);
+  const watched = watchedBy(place, call, offers);
   const scanned = scanOrThrow(bytes, watched, place.target.isListOfOne === true);
   const areTexts = form !== null;
   requireReadableAnswer(place.target, scanned, call.isAsync, areTexts);
@@ -151,7 +155,7 @@ async function prepareRead(
   const model = modelIn(place, scanned);
   const member = (pointer: string) => scanned.members.get(pointer);
   const asked = { ...requestOf(call, place, query), model, isUnread: false, areTexts, member };
-  const price = offeredPrice(asked, caller, config);
+  const offer = requireOffer(asked, caller, offers);
   if (isOfAccount) requireNothingHidden(place.target, bytes, scanned);
   const read = {
     model,
@@ -159,7 +163,7 @@ async function prepareRead(
     requestDigest: await digestOf(call, form?.digest ?? toBase64Url(await sha256(bytes))),
     jobId: jobIdIn(place.target, scanned),
     linkDigests: scanned.linkDigests,
-    price,
+    offer,
   };
   if (form !== null) return { ...read, ...asItIs(call, null, isOfAccount) };
   const ownHookUrl = ownHookUrlIn(place, bytes, scanned, query);
@@ -205,18 +209,18 @@ async function prepareUnread(
   call: UpstreamCall,
   place: SubmitPlace,
   caller: Caller,
-  config: Runtime["config"],
+  offers: readonly BuyersOffer[],
 ): Promise<PreparedCall> {
   const request = requestOf(call, place, new URLSearchParams(call.query));
   const unread = { model: null, isUnread: true, areTexts: false, member: () => undefined };
-  const price = offeredPrice({ ...request, ...unread }, caller, config);
+  const offer = requireOffer({ ...request, ...unread }, caller, offers);
   return {
     model: place.connection.provider.name,
     parameters: null,
     requestDigest: await digestOf(call, ""),
     jobId: null,
     linkDigests: [],
-    price,
+    offer,
     ...asItIs(call, call.body, accountOf(caller) !== null),
   };
 }
@@ -269,9 +273,9 @@ function pointerOf(field: string): string {
 function watchedBy(
   place: SubmitPlace,
   { isAsync }: UpstreamCall,
-  offers: Runtime["config"]["offers"],
+  offers: readonly BuyersOffer[],
 ): readonly string[] {
-  const { connection, target } = place;
+  const { target } = place;
   const hooks = hookParametersOf(place);
   const fields = [hooks?.parameter, hooks?.idParameter, hooks?.secretParameter];
   const own = fields.flatMap((field) =>
@@ -287,7 +291,7 @@ function watchedBy(
       ...Object.keys(target.required ?? {}),
       ...inlinePointers(target),
       ...(target.hidden?.pointers ?? []),
-      ...watchedPointers(offers, connection.name),
+      ...watchedPointers(offers),
     ]),
   ];
 }
@@ -383,14 +387,15 @@ function requireNothingHidden(
   throw new Problem("forbidden", { detail });
 }
 
-function offeredPrice(
+/** Returns the offer by which an account submits a call. Null for an operator. @throws Problem `forbidden` when none permits it. */
+function requireOffer(
   request: Parameters<typeof decideOffer>[1],
   caller: Caller,
-  { offers }: Runtime["config"],
-): Price | null {
+  offers: readonly BuyersOffer[],
+): Offer | null {
   if (accountOf(caller) === null) return null;
   const decision = decideOffer(offers, request);
-  if (decision.kind === "offered") return decision.price;
+  if (decision.kind === "offered") return decision.offer;
   throw new Problem("forbidden", { detail: decision.detail });
 }
 

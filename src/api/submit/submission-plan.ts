@@ -1,5 +1,6 @@
 import type { Runtime } from "../../config/runtime.ts";
 import { linkDigest } from "../../core/record/input-links.ts";
+import type { BuyersOffer } from "../../core/offers/offer-list.ts";
 import type { Price } from "../../core/record/price-rule.ts";
 import type { SubmissionStart } from "../../core/record/submission.ts";
 import { SECOND_MS } from "../../core/time.ts";
@@ -14,6 +15,7 @@ import { refusalOf } from "../callbacks/callback-url.ts";
 import { canHooksArrive, hookUrl } from "../hooks/hook-url.ts";
 import { invalidRequest } from "../http/problem.ts";
 import type { Call } from "../operation.ts";
+import { offersTo } from "../offers/offers-of-relay.ts";
 import { idOfKey } from "../tasks/idempotency-key.ts";
 import { billingOf, chargeOf, requireUsageName, simulatedStartOf } from "../tasks/register-task.ts";
 import type { BodyReservation } from "./body-budget.ts";
@@ -73,15 +75,14 @@ export async function planSubmission(
   pending: PendingCall,
 ): Promise<SubmissionPlan> {
   const { body: call, caller, env, idempotencyKey: key, origin, params, runtime } = submitCall;
-  const isOperator = accountOf(caller) === null;
-  const place = requireSubmitPlace(params.connection, call, runtime.config, isOperator);
+  const offered = await offersTo(caller, params.connection, submitCall);
+  const isOperator = offered === null;
+  const place = requireSubmitPlace(params.connection, call, runtime.config, offered);
   await refuseRelayKeys(call, runtime);
   const asked = readRelayHeaders(call.headers, caller);
-  const offers = requireOffers(place, call, caller, runtime);
+  const offers = requireOffers(offered, place, call);
   requireMode(place, call, runtime);
-  if (offers.length > 0 && offers.every(({ price }) => price !== null)) {
-    requireName(asked, submitCall);
-  }
+  if (areAllPriced(offers)) requireName(asked, submitCall);
   const id = asked.taskId ?? (key === null ? crypto.randomUUID() : await idOf(caller, key));
   const source = bodySource(call, { env, runtime, caller, taskId: id, offers }, memory, pending);
   const prepared = await prepareCall(call, place, caller, runtime, source);
@@ -154,7 +155,8 @@ function bodySource(
     return await pending.storeForm(call, submission.runtime.config.maxAsyncBytes);
   };
   const reserve = reserving(memory, submission);
-  return { reserve, storeForm: call.isAsync ? storeForm : null };
+  const { offers } = submission;
+  return { offers, reserve, storeForm: call.isAsync ? storeForm : null };
 }
 
 /** Returns what decides which texts in the upstream's response are hidden. */
@@ -204,7 +206,7 @@ function registrationOf(
 ): Registering["registration"] {
   const account = accountOf(submitCall.caller);
   const accountId = account ?? asked.accountId;
-  const price = account === null ? askedPrice(asked, place) : prepared.price;
+  const price = account === null ? askedPrice(asked, place) : (prepared.offer?.price ?? null);
   if (price !== null) requireName(asked, submitCall);
   return {
     callbackUrl: callbackUrlOf(asked, prepared, place, submitCall, accountId !== null),
@@ -225,6 +227,11 @@ function requireName({ taskId }: RelayHeaders, { idempotencyKey }: SubmitCall): 
   if (taskId !== null || idempotencyKey !== null) return;
   const message = "is required for a submission with a price";
   throw invalidRequest([{ path: "/Idempotency-Key", message }]);
+}
+
+/** Tells whether there are offers, and all of them have a price. */
+function areAllPriced(offers: readonly BuyersOffer[]): boolean {
+  return offers.length > 0 && offers.every(({ offer }) => offer.price !== null);
 }
 
 /** Returns the price that an operator states for a submission; null when it costs nothing. */

@@ -1,4 +1,5 @@
 import type { Config } from "../../config/config.ts";
+import type { BuyersOffer } from "../../core/offers/offer-list.ts";
 import { keySettingOf } from "../../config/needed-settings.ts";
 import {
   type Connection,
@@ -16,7 +17,8 @@ import type { UpstreamCall } from "./upstream-call.ts";
 /**
  * Returns where a submission goes, and whose key the upstream gets.
  * @param name name of the connection.
- * @param isOperator true when the caller is an operator, who may learn what is configured.
+ * @param offers the offers of the calling account at the connection. Null for an operator, who may learn what is
+ * configured.
  * @throws Problem `not_found` when there is no such connection, or the path starts no job there; `not_configured` when
  * the connection is disabled, or when neither it nor the customer has an API key; `invalid_request` when the customer's
  * key is at fault.
@@ -25,10 +27,10 @@ export function requireSubmitPlace(
   name: string,
   call: UpstreamCall,
   config: Config,
-  isOperator: boolean,
+  offers: readonly BuyersOffer[] | null,
 ): SubmitPlace {
   const { path } = call;
-  const connection = requireConnection(name, config, isOperator);
+  const connection = requireConnection(name, config, offers === null);
   const { provider } = connection;
   const adapter = submitAdapterOf(connection);
   if (adapter === null) {
@@ -36,7 +38,7 @@ export function requireSubmitPlace(
     throw new Problem("not_found", { detail });
   }
   const target = adapter.target(path);
-  if (target === null) throw startsNoJob(connection, config, isOperator);
+  if (target === null) throw startsNoJob(connection, offers);
   if (provider.polls === null) {
     requireNoCustomerKey(call, `${name} takes no key`);
     return { connection, credential: null, adapter, target };
@@ -118,23 +120,22 @@ function customerPlace(
   throw invalidRequest([{ path: `/${header}`, message }]);
 }
 
-function startsNoJob(connection: Connection, config: Config, isOperator: boolean): Problem {
+function startsNoJob(connection: Connection, offers: readonly BuyersOffer[] | null): Problem {
   const { provider } = connection;
   const known =
     provider.polls === null
       ? `Its paths are ${provider.simulation.submitPaths.join(" and ")}.`
-      : isOperator
+      : offers === null
         ? "docs/providers.md in the repository of the relay has the calls of each provider."
-        : offeredPaths(connection, config);
+        : offeredPaths(offers);
   return new Problem("not_found", {
     detail: `A POST to this path of ${provider.name} starts no job that the relay knows. ${known}`,
   });
 }
 
 /** Returns a sentence that names the paths at which accounts may submit. */
-function offeredPaths({ name }: Connection, { offers }: Config): string {
-  const ofConnection = offers.filter(({ connection }) => connection === name);
-  const paths = [...new Set(ofConnection.flatMap(({ path }) => path ?? []))];
+function offeredPaths(offers: readonly BuyersOffer[]): string {
+  const paths = [...new Set(offers.flatMap(({ offer }) => offer.path ?? []))];
   return paths.length === 0
     ? "The documentation of the upstream has the paths that do."
     : `Offered to you: ${paths.join(", ")}.`;

@@ -1,0 +1,48 @@
+import { type Buyer, type BuyersOffer, OfferList } from "../../core/offers/offer-list.ts";
+import type { Offer } from "../../core/offers/offer.ts";
+import { accountOf, type Caller } from "../../objects/task/caller.ts";
+import type { Context } from "../operation.ts";
+
+type OfferContext = Pick<Context, "env" | "runtime">;
+
+/** Returns the offers of the relay: those of the variable `OFFERS`. */
+export async function offersOfRelay({ runtime: { config } }: OfferContext): Promise<OfferList> {
+  return await Promise.resolve(config.offers ?? new OfferList([]));
+}
+
+/** Returns an account with its tags. No account has tags yet. */
+export async function buyerOf(account: string, _context: OfferContext): Promise<Buyer> {
+  return await Promise.resolve({ account, tags: [] });
+}
+
+/**
+ * Returns the offers of the calling account at a connection, in the order in which a request is compared with them.
+ * @returns null for an operator, who needs no offer.
+ */
+export async function offersTo(
+  caller: Caller,
+  connection: string,
+  context: OfferContext,
+): Promise<readonly BuyersOffer[] | null> {
+  const account = accountOf(caller);
+  if (account === null) return null;
+  const [offers, buyer] = await Promise.all([offersOfRelay(context), buyerOf(account, context)]);
+  return offers.at(connection, buyer);
+}
+
+/**
+ * Returns the offers whose tools a caller may call: for an account those by which it would pay, for an operator the first
+ * of each name.
+ */
+export async function toolOffersOf(
+  caller: Caller,
+  context: OfferContext,
+): Promise<readonly Offer[]> {
+  const offers = await offersOfRelay(context);
+  const account = accountOf(caller);
+  if (account !== null) {
+    return offers.toolsOf(await buyerOf(account, context)).map(({ offer }) => offer);
+  }
+  const named = new Map(offers.all.toReversed().map((offer) => [offer.tool?.name, offer]));
+  return offers.all.filter((offer) => offer.tool !== null && named.get(offer.tool.name) === offer);
+}
