@@ -42,6 +42,7 @@ import {
   readJwksDescription,
   readSigningSecretsDescription,
 } from "./callbacks/signing-secrets.openapi.ts";
+import { submitOfferDescription } from "./submit/submit-offer-route.openapi.ts";
 import { submitJobDescription } from "./submit/submit-route.openapi.ts";
 import { attachUpstreamDescription } from "./tasks/attach-upstream.openapi.ts";
 import { cancelTaskDescription } from "./tasks/cancel-task.openapi.ts";
@@ -60,6 +61,7 @@ import { testCallbackDescription } from "./callbacks/test-callback.openapi.ts";
 export const DESCRIPTIONS: Readonly<Record<RouteId, RouteDescription>> = {
   registerTask: registerTaskDescription,
   attachUpstream: attachUpstreamDescription,
+  submitOffer: submitOfferDescription,
   submitJob: submitJobDescription,
   readJob: readJobDescription,
   cancelJob: cancelJobDescription,

@@ -39,12 +39,14 @@ import {
   readJobRoute,
   submitJobRoute,
 } from "./submit/submit-route.ts";
+import { submitOfferRoute } from "./submit/submit-offer-route.ts";
 import { testCallbackRoute } from "./callbacks/test-callback.ts";
 
 /** All routes of the HTTP API. */
 export const ROUTES = [
   registerTaskRoute,
   attachUpstreamRoute,
+  submitOfferRoute,
   submitJobRoute,
   readJobRoute,
   cancelJobRoute,

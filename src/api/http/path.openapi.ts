@@ -23,6 +23,7 @@ export const PATH_PARAMETERS: Readonly<Record<string, Parameter>> = {
     example: "client.example.com",
   },
   provider: { description: "Name of the connection that the hook belongs to.", example: "fal" },
+  offer: { description: "Name of the offer.", example: "video" },
   connection: { description: "Name of the connection to the upstream.", example: "ark" },
   path: {
     description:

@@ -73,13 +73,10 @@ export function mcpServer(sdk: McpSdk, era: "legacy" | "modern", call: McpCall):
   return server;
 }
 
-function toolsOf({ caller, context, offers }: McpCall): readonly Tool[] {
-  const { connections } = context.runtime.config;
-  const offered = offers.flatMap((offer) => {
-    const connection = connections.get(offer.connection);
-    if (offer.tool === null || connection === undefined) return [];
-    return offerTool(offer, offer.tool, connection, caller);
-  });
+function toolsOf({ caller, offers }: McpCall): readonly Tool[] {
+  const offered = offers.flatMap((offer) =>
+    offer.tool === null ? [] : offerTool(offer, offer.tool, caller),
+  );
   return [...offered, ...TASK_TOOLS];
 }
 

@@ -1,5 +1,6 @@
 import { type Buyer, type BuyersOffer, OfferList } from "../../core/offers/offer-list.ts";
 import type { Offer } from "../../core/offers/offer.ts";
+import { type ShownOffer, shownOffers } from "../../core/offers/shown-offers.ts";
 import { accountOf, type Caller } from "../../objects/task/caller.ts";
 import type { Context } from "../operation.ts";
 
@@ -30,19 +31,36 @@ export async function offersTo(
   return offers.at(connection, buyer);
 }
 
+/** Returns the offers that an account sees. Those of connections that are disabled or gone are left out. */
+export async function shownOffersTo(
+  account: string,
+  context: OfferContext,
+): Promise<readonly ShownOffer[]> {
+  const [offers, buyer] = await Promise.all([offersOfRelay(context), buyerOf(account, context)]);
+  return shownOffers(offers, buyer).filter(({ offer }) => isConnected(offer, context));
+}
+
 /**
- * Returns the offers whose tools a caller may call: for an account those by which it would pay, for an operator the first
- * of each name.
+ * Returns the offers whose tools a caller may call: for an account those that it sees, for an operator the first of each
+ * name.
  */
 export async function toolOffersOf(
   caller: Caller,
   context: OfferContext,
 ): Promise<readonly Offer[]> {
-  const offers = await offersOfRelay(context);
   const account = accountOf(caller);
   if (account !== null) {
-    return offers.toolsOf(await buyerOf(account, context)).map(({ offer }) => offer);
+    const shown = await shownOffersTo(account, context);
+    return shown.map(({ offer }) => offer).filter(({ tool }) => tool !== null);
   }
-  const named = new Map(offers.all.toReversed().map((offer) => [offer.tool?.name, offer]));
-  return offers.all.filter((offer) => offer.tool !== null && named.get(offer.tool.name) === offer);
+  const { all } = await offersOfRelay(context);
+  const named = new Map(all.toReversed().map((offer) => [offer.tool?.name, offer]));
+  const first = all
+    .filter(({ tool }) => tool !== null)
+    .filter((offer) => named.get(offer.tool?.name) === offer);
+  return first.filter((offer) => isConnected(offer, context));
+}
+
+function isConnected({ connection }: Offer, { runtime }: OfferContext): boolean {
+  return runtime.config.connections.has(connection);
 }

@@ -30,6 +30,8 @@ export function requireSubmitPlace(
   offers: readonly BuyersOffer[] | null,
 ): SubmitPlace {
   const { path } = call;
+  // An account learns nothing of a connection at which it may submit nothing, not even that there is one.
+  if (offers?.length === 0) throw unknownConnection(name, config, false);
   const connection = requireConnection(name, config, offers === null);
   const { provider } = connection;
   const adapter = submitAdapterOf(connection);
