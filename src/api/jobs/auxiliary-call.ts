@@ -22,6 +22,7 @@ import {
   notServed,
   type PassedAnswer,
   requireJobPlace,
+  requireShown,
 } from "./asked-job.ts";
 
 /**
@@ -49,10 +50,16 @@ export const makeAuxiliaryCall = operation(
   },
   async (call: CallAboutJob): Promise<PassedAnswer> => {
     const { body, caller, runtime } = call;
-    const place = requireJobPlace(call);
+    const place = await requireJobPlace(call);
+    requireShown(place);
     const asked = jobCallOf(place.adapter, body.method, body.path, body.query);
     if (asked?.kind !== "upload" && asked?.kind !== "lookup") return notServed(place);
-    const { connection, credential } = requireKey(place.connection, place.provider, body);
+    const { connection, credential } = requireKey(
+      place.connection,
+      place.provider,
+      body,
+      accountOf(caller) === null,
+    );
     await refuseRelayKeys(body, runtime);
     if (!(await isOffered(call, place, asked))) return notOffered(place, asked);
     const headers = { ...(await keyHeadersOf(connection)), ...credential?.headers };

@@ -10,7 +10,12 @@ import {
 import { readCustomerKey } from "./customer-credential.ts";
 import { submitAdapterOf } from "../../providers/submit-target.ts";
 import { invalidRequest, Problem } from "../http/problem.ts";
-import { disabledConnection, unknownConnection } from "../tasks/connection.ts";
+import {
+  disabledConnection,
+  hiddenConnection,
+  unknownConnection,
+  unusableConnection,
+} from "../tasks/connection.ts";
 import type { SubmitPlace } from "./prepared-call.ts";
 import type { UpstreamCall } from "./upstream-call.ts";
 
@@ -31,8 +36,9 @@ export function requireSubmitPlace(
 ): SubmitPlace {
   const { path } = call;
   // An account learns nothing of a connection at which it may submit nothing, not even that there is one.
-  if (offers?.length === 0) throw unknownConnection(name, config, false);
-  const connection = requireConnection(name, config, offers === null);
+  if (offers?.length === 0) throw hiddenConnection(name);
+  const isOperator = offers === null;
+  const connection = requireConnection(name, config, isOperator);
   const { provider } = connection;
   const adapter = submitAdapterOf(connection);
   if (adapter === null) {
@@ -45,7 +51,7 @@ export function requireSubmitPlace(
     requireNoCustomerKey(call, `${name} takes no key`);
     return { connection, credential: null, adapter, target };
   }
-  return { ...requireKey(connection, provider, call), adapter, target };
+  return { ...requireKey(connection, provider, call, isOperator), adapter, target };
 }
 
 /**
@@ -58,13 +64,15 @@ export function requireKey(
   connection: Connection,
   provider: UpstreamProvider,
   call: UpstreamCall,
+  isOperator: boolean,
 ): Pick<SubmitPlace, "connection" | "credential"> {
   const { name, pool } = connection;
   if (provider.polls.takesNoKey === true) requireNoCustomerKey(call, `${name} takes no key`);
   if (pool !== null) requireNoCustomerKey(call, `${name} is a pool, whose calls use its own keys`);
   if (call.keyOwner === "customer") return customerPlace(connection, provider, call);
   if (connection.key !== null) return { connection, credential: null };
-  const detail = `The connection has no API key: ${keySettingOf(connection)} is not set. With a key of your own at the upstream, send that in the header of the upstream, and the key of the relay in Relay-Key.`;
+  const lack = isOperator ? `: ${keySettingOf(connection)} is not set` : "";
+  const detail = `The connection has no API key${lack}. With a key of your own at the upstream, send that in the header of the upstream, and the key of the relay in Relay-Key.`;
   throw new Problem("not_configured", { detail, headers: { "Retry-After": "60" } });
 }
 
@@ -81,16 +89,17 @@ export function queuesFor({
 
 /**
  * Returns the connection of this name.
- * @param isOperator true when the caller is an operator, whom the problem `not_found` may tell which connections are
- * configured.
+ * @param isOperator true when the caller is an operator, whom the problems may tell what is configured.
  * @throws Problem `not_found` when there is no such connection; `not_configured` when it is disabled.
  */
 export function requireConnection(name: string, config: Config, isOperator: boolean): Connection {
   const { connections, disabledConnections } = config;
   const connection = connections.get(name);
   if (connection !== undefined) return connection;
-  if (disabledConnections.some((each) => each.name === name)) throw disabledConnection(name);
-  throw unknownConnection(name, config, isOperator);
+  if (disabledConnections.some((each) => each.name === name)) {
+    throw isOperator ? disabledConnection(name) : unusableConnection(name);
+  }
+  throw isOperator ? unknownConnection(name, config) : hiddenConnection(name);
 }
 
 /**
