@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { parseJson } from "../core/json.ts";
 import { isForCall } from "../core/offers/offer-list.ts";
-import type { Audience, Limit, Offer, OfferedTool } from "../core/offers/offer.ts";
+import type { Audience, Limit, Offer, OfferedTool, OfferFault } from "../core/offers/offer.ts";
 import { failure, type Result, success } from "../core/result.ts";
 import { isWellFormed } from "../core/text.ts";
 import { at } from "../providers/json-fields.ts";
@@ -210,14 +210,6 @@ function plainText(max: number, message: string) {
     z.maxLength(max, message),
     z.refine((text) => isWellFormed(text), message),
   );
-}
-
-/** A fault of an offer. */
-export interface OfferFault {
-  /** Names of the members that lead to the one at fault; empty for the whole offer. */
-  readonly path: readonly PropertyKey[];
-  /** Description of the fault, as the rest of a sentence that begins with the name of the variable `OFFERS`. */
-  readonly message: string;
 }
 
 /**

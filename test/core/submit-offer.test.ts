@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import {
   decideOffer as decide,
+  dependOnBody,
   type OfferDecision,
   type OfferRequest,
   watchedPointers,
@@ -55,7 +56,6 @@ function aRequest({ body = {}, query = "", ...changes }: Changes = {}): OfferReq
     keyOwner: "connection",
     path: PATH,
     model: "m",
-    isUnread: false,
     areTexts: false,
     member: (pointer) => members.get(pointer),
     hookField: "",
@@ -281,46 +281,35 @@ it("a limit of an offer for the body applies only to the body of a request, and 
 });
 
 it.each([
-  ["does not match", "for certain models", { models: ["m"] }],
-  ["does not match", "for certain models and for any", { models: ["m", "*"] }],
-  ["does not match", "for a glob other than * that matches any model", { models: ["**"] }],
-  ["matches", "for any model", { models: ["*"] }],
+  [true, "of offers for certain models", [{ models: ["m"] }]],
+  [true, "of offers for certain models and for any", [{ models: ["m", "*"] }]],
+  [true, "of an offer for a glob other than * that matches any model", [{ models: ["**"] }]],
+  [false, "of an offer for any model", [{ models: ["*"] }]],
+  [true, "of an offer for any model with a limit of the body", [{ limits: { "/a": [1] } }]],
   [
-    "does not match",
-    "for any model with a limit of the body",
-    { models: ["*"], limits: { "/a": [1] } },
+    true,
+    "of an offer for any model with an optional limit of the body",
+    [{ limits: { "/a": { max: 1, optional: true } } }],
   ],
   [
-    "does not match",
-    "for any model with an optional limit of the body",
-    { models: ["*"], limits: { "/a": { max: 1, optional: true } } },
+    false,
+    "of an offer for any model with a limit of the query",
+    [{ limits: { "?a": { values: ["1"], optional: true } } }],
   ],
-  [
-    "matches",
-    "for any model with a limit of the query",
-    { models: ["*"], limits: { "?a": { values: ["1"], optional: true } } },
-  ],
-])("a request to submit a job with a multipart body %s an offer %s", (verb, _, changes) => {
-  const isMatched = verb === "matches";
-  const offers = offersOf({ ...OFFER, ...changes, price: { credits: 7 } });
-  const detail = "No multipart body is offered at this path of ark.";
-  for (const model of [null, "m"]) {
-    const request = aRequest({ model, isUnread: true });
-    expect(decideOffer(offers, request)).toEqual(
-      isMatched ? offeredFor(7) : { kind: "refused", detail },
-    );
-  }
+  [true, "of two offers, of which the second is for certain models", [{}, { models: ["m"] }]],
+  [false, "without offers", []],
+])("that the body of a form must be read is %s %s", (isRead, _, changes) => {
+  const offers = offersOf(...changes.map((each) => ({ ...OFFER, models: ["*"], ...each })));
+  expect(dependOnBody(new OfferList(offers).at("ark", BUYER))).toBe(isRead);
 });
 
-it("the first offer for any model that limits no body decides a multipart request, whose query must be within this offer's limits", () => {
+it("a form that the relay does not read is permitted by the first offer for any model, if its query is within the limits of this offer", () => {
   const any = { ...OFFER, models: ["*"] };
   const offers = offersOf(
-    { ...OFFER, price: { credits: 1 } },
-    { ...any, limits: { "/a": [1] }, price: { credits: 2 } },
     { ...any, limits: { "?a": ["1"] }, price: { credits: 3 } },
     { ...any, price: { credits: 4 } },
   );
-  const asked = (query: string) => decideOffer(offers, aRequest({ isUnread: true, query }));
+  const asked = (query: string) => decideOffer(offers, aRequest({ model: null, query }));
   expect(asked("a=1")).toEqual(offeredFor(3));
   expect(asked("a=2")).toEqual({
     kind: "refused",

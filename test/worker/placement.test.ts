@@ -54,6 +54,7 @@ function deployed(vars: object, deployment: string = crypto.randomUUID()) {
     JOBS: record(env.JOBS),
     CALLS: record(env.CALLS),
     QUEUES: record(env.QUEUES),
+    OFFER_BOOK: record(env.OFFER_BOOK),
   } satisfies Record<ObjectBinding, Namespace>;
   return { uses, deployment, bindings: { ...env, ...vars, ...namespaces } };
 }

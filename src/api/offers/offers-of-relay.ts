@@ -1,14 +1,18 @@
-import { type Buyer, type BuyersOffer, OfferList } from "../../core/offers/offer-list.ts";
+import type { Buyer, BuyersOffer, OfferList } from "../../core/offers/offer-list.ts";
 import type { Offer } from "../../core/offers/offer.ts";
 import { type ShownOffer, shownOffers } from "../../core/offers/shown-offers.ts";
 import { accountOf, type Caller } from "../../objects/task/caller.ts";
 import type { Context } from "../operation.ts";
+import { offerIndex } from "./offer-index.ts";
 
 type OfferContext = Pick<Context, "env" | "runtime">;
 
-/** Returns the offers of the relay: those of the variable `OFFERS`. */
-export async function offersOfRelay({ runtime: { config } }: OfferContext): Promise<OfferList> {
-  return await Promise.resolve(config.offers ?? new OfferList([]));
+/** Returns the offers of the relay: those of the variable `OFFERS` or, if it is not set, the stored ones. */
+export async function offersOfRelay(context: OfferContext): Promise<OfferList> {
+  const { offers } = context.runtime.config;
+  if (offers !== null) return offers;
+  const { list } = await offerIndex(context.env).current(context);
+  return list;
 }
 
 /** Returns an account with its tags. No account has tags yet. */

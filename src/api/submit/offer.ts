@@ -21,8 +21,6 @@ export interface OfferPlace {
 export interface OfferRequest extends OfferPlace {
   /** Model of the submission. Null when the request has none, or has it only in a body that the relay does not read. */
   readonly model: string | null;
-  /** True for a multipart body that the relay does not read. */
-  readonly isUnread: boolean;
   /** True when the values of all members are texts, as in a form. */
   readonly areTexts: boolean;
   /** Returns the member of the body at one of the `watchedPointers`; undefined when the body does not have it. */
@@ -99,12 +97,16 @@ export function watchedPointers(offers: readonly BuyersOffer[]): readonly string
   return [...new Set(limits.filter(isOfBody).flatMap(({ pointer }) => wayTo(pointer)))];
 }
 
-/**
- * Tells whether an offer is for the model of a request. A request with a multipart body, which the relay does not read,
- * needs an offer that is for all models and has no limits on the body.
- */
-function isForModel({ models, limits }: Offer, { model, isUnread }: OfferRequest): boolean {
-  if (isUnread) return models.every((glob) => glob === ANY_MODEL) && !limits.some(isOfBody);
+/** Tells whether the body of a request decides which of these offers apply to it, or whether it is within their limits. */
+export function dependOnBody(offers: readonly BuyersOffer[]): boolean {
+  return !offers.every(({ offer }) => isForAnyBody(offer));
+}
+
+function isForAnyBody({ models, limits }: Offer): boolean {
+  return models.every((glob) => glob === ANY_MODEL) && !limits.some(isOfBody);
+}
+
+function isForModel({ models }: Offer, { model }: OfferRequest): boolean {
   return models.some((glob) => (model === null ? glob === ANY_MODEL : isModelOf(glob, model)));
 }
 
@@ -117,9 +119,8 @@ function ownerRefusal({
     : `${connection} is offered only with a key of your own: send it in the header of the upstream, and the key of the relay in Relay-Key.`;
 }
 
-function modelRefusal({ connection, model, isUnread }: OfferRequest): string {
+function modelRefusal({ connection, model }: OfferRequest): string {
   const place = `at this path of ${connection}`;
-  if (isUnread) return `No multipart body is offered ${place}.`;
   return model === null
     ? `The request names no model, and only certain models are offered ${place}.`
     : `The model of the request is not offered ${place}.`;

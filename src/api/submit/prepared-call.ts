@@ -1,7 +1,6 @@
 import type { Runtime } from "../../config/runtime.ts";
 import { type JsonObject, type JsonValue, wellFormedMembers } from "../../core/json.ts";
 import type { BuyersOffer } from "../../core/offers/offer-list.ts";
-import type { Offer } from "../../core/offers/offer.ts";
 import type { Caller } from "../../objects/task/caller.ts";
 import { accountOf } from "../../objects/task/caller.ts";
 import { areHooksVerified } from "../../providers/verifies-hooks.ts";
@@ -22,9 +21,10 @@ import { invalidJson } from "../http/body.ts";
 import { invalidRequest, Problem } from "../http/problem.ts";
 import { asksForOutput, inlinePointers } from "./inline-request.ts";
 import { editBody, listIn, type NewValue, type ScannedBody, scanBody } from "./json-body.ts";
-import { decideOffer, watchedPointers } from "./offer.ts";
+import { decideOffer, dependOnBody, watchedPointers } from "./offer.ts";
 import { formAsJson } from "./form-body.ts";
-import type { StoredForm } from "./pending-call.ts";
+import { readHeldForm, type ReadForm } from "./held-form.ts";
+import { requireBoundary, type StoredForm } from "./pending-call.ts";
 import { RESPOND_ASYNC } from "./preference.ts";
 import { readSubmittedBody } from "./submitted-body.ts";
 import type { UpstreamCall } from "./upstream-call.ts";
@@ -62,8 +62,8 @@ export interface PreparedCall {
   readonly jobId: string | null;
   /** Short hashes of the links in the body (`linkDigest`). Empty for a body that the relay does not read. */
   readonly linkDigests: readonly string[];
-  /** Offer by which an account submits the call. Null for a call of an operator. */
-  readonly offer: Offer | null;
+  /** Offer by which an account submits the call, and why it is for the account. Null for a call of an operator. */
+  readonly offer: BuyersOffer | null;
   /**
    * Returns the call in the form in which it is sent to the upstream.
    * @param fields texts that the relay sets in the call, by the adapter's names of the fields, e.g. `?fal_webhook`,
@@ -78,8 +78,8 @@ export interface SentCall {
   /** Path and query of the call, relative to the base URL of the connection. */
   readonly path: string;
   /**
-   * Body of the call: consecutive parts of a JSON body, or a stream for any other body. Null when there is no body, and
-   * for a form that is stored already.
+   * Body of the call: consecutive parts of a body that was read, or a stream for any other body. Null when there is no
+   * body, and for a form that is stored already.
    */
   readonly body: readonly Uint8Array[] | ReadableStream<Uint8Array> | null;
   readonly contentType: string | null;
@@ -99,7 +99,7 @@ export interface BodySource {
   readonly offers: readonly BuyersOffer[];
   /** Reserves memory for a JSON body of this many bytes. */
   readonly reserve: (bytes: number) => Promise<void>;
-  /** Stores the form (multipart body) of the call. Null when a form is passed on without being read. */
+  /** Stores the form (multipart body) of the call. Null when the client waits for the answer, so that none is stored. */
   readonly storeForm: (() => Promise<StoredForm>) | null;
 }
 
@@ -113,8 +113,9 @@ export async function prepareCall(
   place: SubmitPlace,
   caller: Caller,
   { config }: Runtime,
-  { offers, reserve, storeForm }: BodySource,
+  source: BodySource,
 ): Promise<PreparedCall> {
+  const { offers, reserve } = source;
   if (call.headers.has("Content-Encoding")) {
     const message = "is not supported: send the body as it is";
     throw invalidRequest([{ path: "/Content-Encoding", message }]);
@@ -126,16 +127,36 @@ export async function prepareCall(
   if (place.target.takesMultipart !== true) {
     throw invalidRequest([{ path: "/Content-Type", message: `must be ${JSON_TYPE} at this path` }]);
   }
-  if (storeForm === null) return await prepareUnread(call, place, caller, offers);
-  const form = await storeForm();
+  const form = await readForm(call, caller, config, source);
+  if (form === null) return await prepareUnread(call, place, caller, offers);
   const bytes = formAsJson(form.fields);
   return await prepareRead(call, place, caller, config, { offers, bytes, form });
+}
+
+/**
+ * Reads the form of a call: into storage if the client does not wait for the answer, and otherwise into memory, if an
+ * offer that may apply depends on what the form says. Null when it need not be read.
+ */
+async function readForm(
+  call: UpstreamCall,
+  caller: Caller,
+  config: Runtime["config"],
+  { offers, reserve, storeForm }: BodySource,
+): Promise<ReadForm | null> {
+  if (storeForm !== null) {
+    const { fields, digest } = await storeForm();
+    return { fields, digest, bytes: null };
+  }
+  if (!dependOnBody(offers)) return null;
+  const boundary = requireBoundary(call.headers);
+  const bytes = await readSubmittedBody(call, bodyLimitOf(accountOf(caller), config), reserve);
+  return await readHeldForm(bytes, boundary);
 }
 
 /** The body of a call, as JSON. `form` is the form that the body is; null when it is JSON itself. */
 interface ReadBody extends Pick<BodySource, "offers"> {
   readonly bytes: Uint8Array<ArrayBuffer>;
-  readonly form: StoredForm | null;
+  readonly form: ReadForm | null;
 }
 
 async function prepareRead(
@@ -154,7 +175,7 @@ async function prepareRead(
   const isOutputAsked = asksForOutput(place, scanned, config);
   const model = modelIn(place, scanned);
   const member = (pointer: string) => scanned.members.get(pointer);
-  const asked = { ...requestOf(call, place, query), model, isUnread: false, areTexts, member };
+  const asked = { ...requestOf(call, place, query), model, areTexts, member };
   const offer = requireOffer(asked, caller, offers);
   if (isOfAccount) requireNothingHidden(place.target, bytes, scanned);
   const read = {
@@ -165,7 +186,7 @@ async function prepareRead(
     linkDigests: scanned.linkDigests,
     offer,
   };
-  if (form !== null) return { ...read, ...asItIs(call, null, isOfAccount) };
+  if (form !== null) return { ...read, ...asItIs(call, form.bytes && [form.bytes], isOfAccount) };
   const ownHookUrl = ownHookUrlIn(place, bytes, scanned, query);
   return {
     ...read,
@@ -204,7 +225,7 @@ function asItIs(
   };
 }
 
-/** Prepares a call whose multipart body is passed on without being read. */
+/** Prepares a call of a client that waits, whose multipart body is passed on without being read. */
 async function prepareUnread(
   call: UpstreamCall,
   place: SubmitPlace,
@@ -212,7 +233,7 @@ async function prepareUnread(
   offers: readonly BuyersOffer[],
 ): Promise<PreparedCall> {
   const request = requestOf(call, place, new URLSearchParams(call.query));
-  const unread = { model: null, isUnread: true, areTexts: false, member: () => undefined };
+  const unread = { model: null, areTexts: false, member: () => undefined };
   const offer = requireOffer({ ...request, ...unread }, caller, offers);
   return {
     model: place.connection.provider.name,
@@ -392,10 +413,10 @@ function requireOffer(
   request: Parameters<typeof decideOffer>[1],
   caller: Caller,
   offers: readonly BuyersOffer[],
-): Offer | null {
+): BuyersOffer | null {
   if (accountOf(caller) === null) return null;
   const decision = decideOffer(offers, request);
-  if (decision.kind === "offered") return decision.offer;
+  if (decision.kind === "offered") return { offer: decision.offer, reason: decision.reason };
   throw new Problem("forbidden", { detail: decision.detail });
 }
 

@@ -108,6 +108,7 @@ export async function planSubmission(
       ...(!canHookCome(fields, place, runtime) && { isHookless: true }),
       ...senderOf(asked, call, place),
       ...queueNamesOf(place),
+      ...offerNameOf(prepared),
       ...identity,
     },
     ...(!isOperator && { isPriceOffered: true }),
@@ -141,6 +142,13 @@ function senderOf(
 function queueNamesOf(place: SubmitPlace): Pick<SubmissionStart, "queues"> {
   const names = queuesFor(place).map(({ name }) => name);
   return names.length === 0 ? {} : { queues: names };
+}
+
+/** Returns the offer by which an account submits, with the version whose price it pays. */
+function offerNameOf({ offer: chosen }: PreparedCall): Pick<SubmissionStart, "offer"> {
+  if (chosen === null) return {};
+  const { name, version } = chosen.offer;
+  return { offer: { name, version } };
 }
 
 /** Returns how the body of a call is read: JSON into memory, and the form of a client that does not wait, into storage. */
@@ -206,7 +214,7 @@ function registrationOf(
 ): Registering["registration"] {
   const account = accountOf(submitCall.caller);
   const accountId = account ?? asked.accountId;
-  const price = account === null ? askedPrice(asked, place) : (prepared.offer?.price ?? null);
+  const price = account === null ? askedPrice(asked, place) : (prepared.offer?.offer.price ?? null);
   if (price !== null) requireName(asked, submitCall);
   return {
     callbackUrl: callbackUrlOf(asked, prepared, place, submitCall, accountId !== null),

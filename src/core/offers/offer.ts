@@ -78,3 +78,11 @@ export interface Limit {
   /** True when the limited value may be missing in a request. */
   readonly isOptional: boolean;
 }
+
+/** A fault of an offer. */
+export interface OfferFault {
+  /** Names of the members that lead to the one at fault; empty for the whole offer. */
+  readonly path: readonly PropertyKey[];
+  /** Description of the fault, as the rest of a sentence that begins with the name of the variable `OFFERS`. */
+  readonly message: string;
+}

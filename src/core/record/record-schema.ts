@@ -291,6 +291,7 @@ const Submission = z.looseObject({
   isCall: z.exactOptional(z.literal(true)),
   isPassedOn: z.exactOptional(z.literal(true)),
   stay: z.exactOptional(QueueStay),
+  offer: z.exactOptional(z.looseObject({ name: z.string(), version: IntOrNull })),
   refusedAttempts: z.exactOptional(z.array(RefusedAttempt)),
 });
 

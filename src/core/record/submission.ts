@@ -82,8 +82,17 @@ export interface Submission {
    * when all queues have confirmed that the submission has left them.
    */
   readonly stay?: QueueStay;
+  /** Offer by which an account has submitted the job. Absent for a submission of an operator. */
+  readonly offer?: PricingOffer;
   /** The latest attempts that the upstream has refused, oldest first. Absent when there was none. */
   readonly refusedAttempts?: readonly RefusedAttempt[];
+}
+
+/** The offer whose price a task has. */
+export interface PricingOffer {
+  readonly name: string;
+  /** Number of the version of the offer. Null for an offer of the variable `OFFERS`. */
+  readonly version: number | null;
 }
 
 export type SubmissionState =
@@ -136,7 +145,14 @@ export interface SubmissionAnswer {
 /** Fields of a submission that are known at its beginning, i.e. when its task is registered. */
 export interface SubmissionStart extends Pick<
   Submission,
-  "id" | "requestDigest" | "endpoint" | "inputLinks" | "isHookless" | "isCall" | "isPassedOn"
+  | "id"
+  | "requestDigest"
+  | "endpoint"
+  | "inputLinks"
+  | "isHookless"
+  | "isCall"
+  | "isPassedOn"
+  | "offer"
 > {
   /** True when the account of the task submits the job itself. Absent for a submission of the operator. */
   readonly isByOwner?: boolean;
@@ -191,7 +207,7 @@ export function startSubmission(
   now: number,
 ): Submission {
   const { id, requestDigest, endpoint, isByOwner = false, customerKey } = start;
-  const { inputLinks, isHookless, isCall, isPassedOn, queues, startByMs } = start;
+  const { inputLinks, isHookless, isCall, isPassedOn, offer, queues, startByMs } = start;
   const identity = { id, requestDigest, endpoint, isByOwner };
   const key = customerKey
     ? ({ ...customerKey, kind: "sealed", unreadableSince: null } as const)
@@ -204,7 +220,8 @@ export function startSubmission(
   const passed = isPassedOn === undefined ? {} : { isPassedOn };
   const stay = startStay(queues, startBy);
   const known = { ...identity, startedAt: now, state, answer: null, customerKey: key };
-  return { ...known, ...input, ...hooks, ...call, ...passed, ...(stay && { stay }) };
+  const rest = { ...(offer && { offer }), ...(stay && { stay }) };
+  return { ...known, ...input, ...hooks, ...call, ...passed, ...rest };
 }
 
 /**

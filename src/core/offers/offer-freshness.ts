@@ -1,0 +1,39 @@
+import { SECOND_MS } from "../time.ts";
+
+/** Age in milliseconds from which on the offers of an isolate are read again, beside the request. */
+export const READ_AFTER_MS = 30 * SECOND_MS;
+/**
+ * Age in milliseconds from which on a request waits until the offers are read again. So a change is seen everywhere
+ * within this time.
+ */
+export const WAIT_AFTER_MS = 60 * SECOND_MS;
+/** Time in milliseconds after a failed reading before the next one, while older offers are known. */
+export const RETRY_AFTER_MS = 5 * SECOND_MS;
+
+/** When an isolate has read the offers, in Unix milliseconds. */
+export interface ReadingTimes {
+  /** Time at which the latest successful reading began. Null when there was none. */
+  readonly readAt: number | null;
+  /** Time at which the latest reading began, whatever became of it. Null when there was none. */
+  readonly triedAt: number | null;
+}
+
+/**
+ * Decides whether a request reads the offers.
+ * - `none`: it uses those that the isolate has read.
+ * - `beside`: it uses them too, and has them read again meanwhile.
+ * - `wait`: it waits until they are read.
+ */
+export function readingNeeded(
+  { readAt, triedAt }: ReadingTimes,
+  now: number,
+): "none" | "beside" | "wait" {
+  if (readAt === null) return "wait";
+  // After a step of the clock into the past, the age is not known.
+  const age = now < readAt ? Infinity : now - readAt;
+  if (age < READ_AFTER_MS) return "none";
+  const isJustTried =
+    triedAt !== null && triedAt > readAt && Math.abs(now - triedAt) < RETRY_AFTER_MS;
+  if (isJustTried) return "none";
+  return age < WAIT_AFTER_MS ? "beside" : "wait";
+}
