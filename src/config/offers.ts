@@ -392,7 +392,7 @@ function offerOf(entry: Entry, name: string, version: number | null): Offer {
     limits: Object.entries(limits ?? {}).map(([pointer, rule]) => limitOf(pointer, rule)),
     price: price == null ? null : priceOf(price),
     takesUploads: entry.uploads ?? false,
-    tool: toolOf(entry),
+    tool: toolOf(entry, version === null ? (entry.name ?? null) : name),
   };
 }
 
@@ -429,11 +429,15 @@ function audienceOf(accounts: readonly string[]): Audience {
   };
 }
 
-function toolOf({ connection, path, models, body, tool }: Entry): OfferedTool | null {
+/**
+ * Returns the tool of an offer with a body.
+ * @param name name of the offer. Null when `OFFERS` states none.
+ */
+function toolOf({ path, models, body, tool }: Entry, name: string | null): OfferedTool | null {
   const [model] = models;
   if (body == null || path == null || model === undefined) return null;
-  // E.g. `ark_doubao-seedance-2-0-260128`.
-  const standard = `${connection}_${model}`.replaceAll(/[^\w-]/g, "-").slice(0, MAX_NAME_CHARS);
+  // Agents of accounts read the name, so that it has nothing of the connection.
+  const standard = name ?? model.replaceAll(/[^\w-]/g, "-").slice(0, MAX_NAME_CHARS);
   return { name: tool ?? standard, path, model, schema: body };
 }
 

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { firstFor, OfferList } from "../../src/core/offers/offer-list.ts";
-import type { Offer, OfferedTool } from "../../src/core/offers/offer.ts";
+import type { Offer } from "../../src/core/offers/offer.ts";
 
 function anOffer(name: string, changes: Partial<Offer> = {}): Offer {
   return {
@@ -87,26 +87,6 @@ it("the offer for a call is the first that has its key owner, path and model", (
   expect(nameOf(anOffer("model", { models: ["m", "n*"] }), any)).toBe("any");
   expect(nameOf(anOffer("exact", { models: ["x", "m-*"], path: "/v1" }), any)).toBe("exact");
   expect(nameOf(anOffer("x", { models: ["x"] }))).toBe(undefined);
-});
-
-it("an account has the tools of the offers by which it would pay their calls, and no tool that another of its offers precedes", () => {
-  const schema = {
-    type: "object",
-    properties: {},
-    required: [],
-    additionalProperties: false,
-  } as const;
-  const tool: OfferedTool = { name: "video", path: "/v1", model: "m", schema };
-  const offers = new OfferList([
-    anOffer("general", { tool, path: "/v1" }),
-    anOffer("gold", { tool, path: "/v1", ...forTags("gold") }),
-    anOffer("none", forAccounts("globex")),
-  ]);
-  const toolsOf = (account: string, ...tags: string[]) =>
-    offers.toolsOf({ account, tags }).map(({ offer }) => offer.name);
-  expect(toolsOf("acme")).toEqual(["general"]);
-  expect(toolsOf("acme", "gold")).toEqual(["gold"]);
-  expect(toolsOf("globex")).toEqual([]);
 });
 
 it("an offer is found by its name, and no other", () => {

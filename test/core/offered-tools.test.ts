@@ -10,18 +10,23 @@ const NODE = "must have a schema with the type string, integer, number, boolean,
 const withBody = (body: unknown) => [{ ...OFFER, body }];
 const withMember = (member: object) => withBody({ ...BODY, properties: { prompt: member } });
 
-it("an offer with a schema of the request body gives agents a tool for its model and path, whose name is made of connection and model unless the offer states another", () => {
+it("an offer with a schema of the request body gives agents a tool for its model and path, whose name is that of the offer or of the model, unless the offer states another", () => {
   const named = { ...OFFER, models: ["doubao/seedance-2.0"], tool: "video" };
-  const offers = parseOffers([{ ...OFFER, models: ["doubao/seedance-1.0"] }, named]);
+  const offers = parseOffers([
+    { ...OFFER, models: ["doubao/seedance-1.0"] },
+    named,
+    { ...OFFER, models: ["doubao/seedance-3.0"], name: "film" },
+  ]);
   const schema = { ...BODY, additionalProperties: false };
   expect(offers.ok && offers.value?.map(({ tool }) => tool)).toMatchObject([
     {
-      name: "ark_doubao-seedance-1-0",
+      name: "doubao-seedance-1-0",
       path: OFFER.path,
       model: "doubao/seedance-1.0",
       schema,
     },
     { name: "video", model: "doubao/seedance-2.0" },
+    { name: "film", model: "doubao/seedance-3.0" },
   ]);
 });
 

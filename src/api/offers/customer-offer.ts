@@ -1,6 +1,6 @@
 import { formOfPrice, type PriceForm } from "../../config/price.ts";
 import type { OfferedTool } from "../../core/offers/offer.ts";
-import type { ShownOffer } from "../../core/offers/shown-offers.ts";
+import type { VisibleOffer } from "../../core/offers/visible-offers.ts";
 import type { Connection } from "../../providers/provider.ts";
 import type { SubmitTarget } from "../../providers/submit.ts";
 import { submitTargetOf } from "../../providers/submit-target.ts";
@@ -42,21 +42,23 @@ type CallForm = Pick<CustomerOffer, "path" | "body_schema" | "query_schema" | "e
  * @returns null when nothing can be submitted by the offer, because its path starts no job at the connection.
  */
 export function customerOffer(
-  shown: ShownOffer,
+  visible: VisibleOffer,
   connection: Connection,
   origin: string,
 ): CustomerOffer | null {
-  const { name, title, description, tool, path, price } = shown.offer;
+  const { name, title, description, tool, path, price } = visible.offer;
   const target = path === null ? null : submitTargetOf(connection, path);
   if (path !== null && target === null) return null;
   const form =
-    tool === null ? callForm(shown, connection, target, origin) : argumentForm(shown, tool, origin);
+    tool === null
+      ? callForm(visible, connection, target, origin)
+      : argumentForm(visible, tool, origin);
   return {
     name,
     title: title ?? tool?.schema.title ?? null,
     description: description ?? tool?.schema.description ?? null,
     method: "POST",
-    models: shown.models,
+    models: visible.models,
     price: price && formOfPrice(price),
     price_text: priceText(price),
     ...form,
@@ -65,7 +67,7 @@ export function customerOffer(
 
 /** Returns how a customer sends the arguments of an offer with a body. */
 function argumentForm(
-  { offer: { name, limits } }: ShownOffer,
+  { offer: { name, limits } }: VisibleOffer,
   { schema }: OfferedTool,
   origin: string,
 ): CallForm {
@@ -80,7 +82,7 @@ function argumentForm(
  * @param target description of the calls at the path of the offer. Null when the offer is for every path.
  */
 function callForm(
-  { offer, models }: ShownOffer,
+  { offer, models }: VisibleOffer,
   connection: Connection,
   target: SubmitTarget | null,
   origin: string,

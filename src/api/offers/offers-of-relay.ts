@@ -1,6 +1,6 @@
 import type { Buyer, BuyersOffer, OfferList } from "../../core/offers/offer-list.ts";
 import type { Offer } from "../../core/offers/offer.ts";
-import { type ShownOffer, shownOffers } from "../../core/offers/shown-offers.ts";
+import { type VisibleOffer, visibleOffers } from "../../core/offers/visible-offers.ts";
 import { accountOf, type Caller } from "../../objects/task/caller.ts";
 import type { Context } from "../operation.ts";
 import { offerIndex } from "./offer-index.ts";
@@ -36,12 +36,12 @@ export async function offersTo(
 }
 
 /** Returns the offers that an account sees. Those of connections that are disabled or gone are left out. */
-export async function shownOffersTo(
+export async function visibleOffersTo(
   account: string,
   context: OfferContext,
-): Promise<readonly ShownOffer[]> {
+): Promise<readonly VisibleOffer[]> {
   const [offers, buyer] = await Promise.all([offersOfRelay(context), buyerOf(account, context)]);
-  return shownOffers(offers, buyer).filter(({ offer }) => isConnected(offer, context));
+  return visibleOffers(offers, buyer).filter(({ offer }) => isConnected(offer, context));
 }
 
 /**
@@ -54,8 +54,8 @@ export async function toolOffersOf(
 ): Promise<readonly Offer[]> {
   const account = accountOf(caller);
   if (account !== null) {
-    const shown = await shownOffersTo(account, context);
-    return shown.map(({ offer }) => offer).filter(({ tool }) => tool !== null);
+    const visible = await visibleOffersTo(account, context);
+    return visible.map(({ offer }) => offer).filter(({ tool }) => tool !== null);
   }
   const { all } = await offersOfRelay(context);
   const named = new Map(all.toReversed().map((offer) => [offer.tool?.name, offer]));

@@ -74,15 +74,6 @@ export class OfferList {
     return [...this.#shelves.keys()].flatMap((connection) => this.at(connection, buyer));
   }
 
-  /** Returns the offers with a tool whose calls a buyer would pay by the same offer, not by one compared earlier. */
-  toolsOf(buyer: Buyer): readonly BuyersOffer[] {
-    return this.of(buyer).filter(({ offer: { tool, connection, keyOwner, name } }) => {
-      if (tool === null) return false;
-      const { path, model } = tool;
-      return firstFor(this.at(connection, buyer), { keyOwner, path, model })?.offer.name === name;
-    });
-  }
-
   #shelve(offer: Offer): void {
     const shelf = this.#shelves.get(offer.connection) ?? newShelf();
     this.#shelves.set(offer.connection, shelf);

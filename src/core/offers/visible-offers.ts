@@ -3,7 +3,7 @@ import type { Offer } from "./offer.ts";
 import type { Buyer, OfferList } from "./offer-list.ts";
 
 /** An offer as a buyer sees it. */
-export interface ShownOffer {
+export interface VisibleOffer {
   readonly offer: Offer;
   /** The models of the offer, without those that the buyer pays by another offer. */
   readonly models: readonly string[];
@@ -14,9 +14,9 @@ export interface ShownOffer {
  * one call of the buyer is priced. An offer is hidden when offers that are compared earlier are for all of its calls,
  * e.g. the general offer of a model for which the account has an offer of its own.
  */
-export function shownOffers(list: OfferList, buyer: Buyer): readonly ShownOffer[] {
+export function visibleOffers(list: OfferList, buyer: Buyer): readonly VisibleOffer[] {
   const offers = list.of(buyer).map(({ offer }) => offer);
-  return [...Map.groupBy(offers, placeOf).values()].flatMap(shownOfPlace);
+  return [...Map.groupBy(offers, placeOf).values()].flatMap(visibleOfPlace);
 }
 
 /** Returns what is common to offers of which one can hide another: their connection and the owner of the key. */
@@ -24,7 +24,7 @@ function placeOf({ connection, keyOwner }: Offer): string {
   return `${keyOwner} ${connection}`;
 }
 
-function shownOfPlace(offers: readonly Offer[]): readonly ShownOffer[] {
+function visibleOfPlace(offers: readonly Offer[]): readonly VisibleOffer[] {
   const paid = new Map<string | null, Globs>();
   return offers.flatMap((offer) => {
     const { path } = offer;
