@@ -27,6 +27,16 @@ import { cancelJobDescription, putCancelJobDescription } from "./jobs/cancel-by-
 import { readJobDescription } from "./jobs/read-job.openapi.ts";
 import { listenDescription } from "./callbacks/listen.openapi.ts";
 import { callToolsDescription } from "./mcp/mcp-route.openapi.ts";
+import {
+  deleteOfferDescription,
+  putOfferDescription,
+  restoreOfferDescription,
+} from "./offers/change-offer.openapi.ts";
+import {
+  listOffersDescription,
+  listOfferVersionsDescription,
+  readOfferDescription,
+} from "./offers/read-offers.openapi.ts";
 import { deleteOutputDescription } from "./outputs/delete-output.openapi.ts";
 import { readOutputDescription } from "./outputs/read-output.openapi.ts";
 import { redeliverManyDescription } from "./callbacks/bulk-redelivery.openapi.ts";
@@ -92,6 +102,12 @@ export const DESCRIPTIONS: Readonly<Record<RouteId, RouteDescription>> = {
   createKey: createKeyDescription,
   listKeys: listKeysDescription,
   revokeKey: revokeKeyDescription,
+  listOffers: listOffersDescription,
+  readOffer: readOfferDescription,
+  putOffer: putOfferDescription,
+  deleteOffer: deleteOfferDescription,
+  listOfferVersions: listOfferVersionsDescription,
+  restoreOffer: restoreOfferDescription,
   readAccountSecrets: readAccountSecretsDescription,
   rotateAccountSecrets: rotateAccountSecretsDescription,
   readSigningSecrets: readSigningSecretsDescription,

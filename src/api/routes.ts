@@ -2,6 +2,8 @@ import { createAccountRoute, listAccountsRoute, readAccountRoute } from "./accou
 import { createKeyRoute, listKeysRoute, revokeKeyRoute } from "./accounts/account-keys.ts";
 import { readAccountSecretsRoute, rotateAccountSecretsRoute } from "./accounts/account-secrets.ts";
 import { readAccountStatsRoute } from "./accounts/account-stats.ts";
+import { deleteOfferRoute, putOfferRoute, restoreOfferRoute } from "./offers/change-offer.ts";
+import { listOffersRoute, listOfferVersionsRoute, readOfferRoute } from "./offers/read-offers.ts";
 import { readAttemptRequestRoute } from "./callbacks/read-attempt-request.ts";
 import { attachUpstreamRoute } from "./tasks/attach-upstream.ts";
 import { cancelTaskRoute } from "./tasks/cancel-task.ts";
@@ -77,6 +79,12 @@ export const ROUTES = [
   createKeyRoute,
   listKeysRoute,
   revokeKeyRoute,
+  listOffersRoute,
+  readOfferRoute,
+  putOfferRoute,
+  deleteOfferRoute,
+  listOfferVersionsRoute,
+  restoreOfferRoute,
   readAccountSecretsRoute,
   rotateAccountSecretsRoute,
   readSigningSecretsRoute,

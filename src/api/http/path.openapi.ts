@@ -30,6 +30,8 @@ export const PATH_PARAMETERS: Readonly<Record<string, Parameter>> = {
       "The upstream's own path below the base URL of the connection, with its slashes; a query behind it is passed on.",
     example: "contents/generations/tasks",
   },
+  name: { description: "Name of the offer: at most 64 of `a-z 0-9 -`.", example: "seedance" },
+  version: { description: "Version of the offer, from the list of its versions.", example: "42" },
   token: {
     description: "Token of the hook URL, which only the relay can make. It proves the sender.",
     example: "3q2-7w",

@@ -107,6 +107,19 @@ export const PROBLEM_HELP: Readonly<Record<ProblemCode, ProblemHelp>> = {
       "The upstream answers a call to this path with the result itself, which may take minutes and contain files. The relay makes such a call only for a client that does not wait for it.",
     cure: "Send the header Prefer: respond-async. The answer is then 202 with the task, and the upstream's own answer is at /v1/tasks/{id}/answer once the task has ended.",
   },
+  offers_in_configuration: {
+    cause: "The variable OFFERS is set, so that it has all offers, and none is stored.",
+    cure: "Change OFFERS and deploy, or move its offers: npm run setup -- --offers FILE, then remove the variable.",
+  },
+  offers_full: {
+    cause: "The relay stores at most 5,000 offers, of 8 MB together.",
+    cure: "Delete offers, or let one offer be for several models, accounts or tags.",
+  },
+  offer_changed: {
+    cause:
+      "The offer has another version than If-Match states, because somebody has changed it since it was read; or it exists, and If-None-Match forbids that.",
+    cure: "Read the offer again, apply the change to it, and send it with the new ETag.",
+  },
   length_required: {
     cause:
       "An upload came without Content-Length, e.g. because its client streams a file whose size it does not know.",

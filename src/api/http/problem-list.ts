@@ -85,6 +85,18 @@ export const PROBLEMS = {
     status: 409,
     title: "The task has no callback_url",
   },
+  offers_in_configuration: {
+    status: 409,
+    title: "The offers are in the configuration",
+  },
+  offers_full: {
+    status: 409,
+    title: "The relay stores as many offers as it may",
+  },
+  offer_changed: {
+    status: 412,
+    title: "The offer was changed in between",
+  },
   length_required: {
     status: 411,
     title: "Content-Length is required",
