@@ -134,7 +134,8 @@ const PROVOKED = {
   length_required: () => upload(OPERATOR_KEY, {}),
   not_offered: async () => {
     const { key } = await aKey(await anAccount());
-    return upload(key, { "Content-Length": "1" });
+    const OFFERS = '[{"connection": "replicate", "models": ["*"]}]';
+    return upload(key, { "Content-Length": "1" }, { ...BINDINGS, OFFERS });
   },
   submit_unknown: () => submit({ headers: named().headers }),
   task_failed: answerOfCanceled,
@@ -167,9 +168,13 @@ const PROVOKED = {
 } satisfies Record<ProblemCode, () => Promise<Response>>;
 
 /** Uploads a file with these headers. */
-function upload(key: string, headers: Readonly<Record<string, string>>): Promise<Response> {
+function upload(
+  key: string,
+  headers: Readonly<Record<string, string>>,
+  bindings: object = BINDINGS,
+): Promise<Response> {
   const body = new TransformStream<Uint8Array, Uint8Array>().readable;
-  return callWith(BINDINGS, "/v1/submit/replicate/v1/files", { body, key, headers });
+  return callWith(bindings, "/v1/submit/replicate/v1/files", { body, key, headers });
 }
 
 /** Opens a link to an output that has expired. */

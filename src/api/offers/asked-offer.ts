@@ -5,6 +5,7 @@ import { Problem } from "../http/problem.ts";
 import type { Call } from "../operation.ts";
 import { disabledConnection } from "../tasks/connection.ts";
 import { buyerOf, offersOfRelay } from "./offers-of-relay.ts";
+import { unknownOffer } from "./read-offers.ts";
 
 /** An offer with a body, and the connection at which its jobs are submitted. */
 interface OfferWithBody {
@@ -24,7 +25,7 @@ type Asking = Pick<Call<"offer", unknown, unknown>, "caller" | "env" | "runtime"
 export async function requireOffer(name: string, asking: Asking): Promise<OfferWithBody> {
   const { runtime } = asking;
   const offer = await usableOffer(name, asking);
-  if (offer === null) throw unknownOffer(name);
+  if (offer === null) throw unknownOffer();
   const { tool } = offer;
   if (tool === null) {
     const path = `/v1/submit/${offer.connection}${offer.path ?? "/…"}`;
@@ -34,12 +35,6 @@ export async function requireOffer(name: string, asking: Asking): Promise<OfferW
   const connection = runtime.config.connections.get(offer.connection);
   if (connection === undefined) throw unusable(offer, asking);
   return { offer, tool, connection };
-}
-
-/** Returns the problem for a name that no offer for the caller has. */
-export function unknownOffer(name: string): Problem {
-  const detail = `There is no offer ${JSON.stringify(name)}. GET /v1/offers lists the offers that there are.`;
-  return new Problem("not_found", { detail });
 }
 
 /** Returns the offer of this name, if it is for the caller. */

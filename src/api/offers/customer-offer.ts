@@ -58,10 +58,13 @@ export function customerOffer(
     title: title ?? tool?.schema.title ?? null,
     description: description ?? tool?.schema.description ?? null,
     method: "POST",
+    path: form.path,
     models: visible.models,
+    body_schema: form.body_schema,
+    query_schema: form.query_schema,
     price: price && formOfPrice(price),
     price_text: priceText(price),
-    ...form,
+    example: form.example,
   };
 }
 

@@ -1,8 +1,9 @@
 import * as z from "zod/mini";
 import { limit } from "../http/query.openapi.ts";
 import { jsonAnswer, type RouteDescription } from "../http/route.openapi.ts";
-import { described, maybe, named, pageOf, Time } from "../shapes/described.ts";
-import { OfferForm } from "./offer-form.openapi.ts";
+import { AnyObject, described, maybe, named, pageOf, Time } from "../shapes/described.ts";
+import { exampleCall } from "./example-call.ts";
+import { OfferForm, OfferPrice } from "./offer-form.openapi.ts";
 
 const Disabled = described(
   z.nullable(z.strictObject({ path: z.string(), message: z.string() })),
@@ -72,9 +73,66 @@ export const OFFER: z.output<typeof Offer> = {
   offer: FORM,
 };
 
+const OwnOffer = named(
+  "OwnOffer",
+  z.strictObject({
+    name: z.string(),
+    title: z.nullable(z.string()),
+    description: z.nullable(z.string()),
+    method: z.literal("POST"),
+    path: described(
+      z.string(),
+      "Path at the relay; a final `*` stands for any path of the upstream.",
+    ),
+    models: described(z.array(z.string()), "Names of models; `*` stands for any characters."),
+    body_schema: described(AnyObject, "JSON Schema of the body, with the limits of the offer."),
+    query_schema: described(
+      z.nullable(AnyObject),
+      "JSON Schema of the parameters of the query; null when there may be none.",
+    ),
+    price: described(z.nullable(OfferPrice), "What a submission costs; null when it is free."),
+    price_text: described(z.string(), "The same in words."),
+    example: described(
+      z.nullable(z.string()),
+      "A command of curl; null when the offer is for every path of an upstream.",
+    ),
+  }),
+  "An offer as the account reads it that pays by it.",
+);
+
+const OWN: z.output<typeof OwnOffer> = {
+  name: "video",
+  title: "Seedance 2.0",
+  description: "Videos of 5 or 10 seconds.",
+  method: "POST",
+  path: "/v1/submit/video",
+  models: ["doubao-seedance-2-0-260128"],
+  body_schema: {
+    type: "object",
+    properties: { prompt: { type: "string" }, duration: { type: "integer", enum: [5, 10] } },
+    required: ["prompt"],
+    additionalProperties: false,
+  },
+  query_schema: null,
+  price: { credits: 60 },
+  price_text: "Price: 60 credits, returned if the job fails.",
+  example: exampleCall({
+    url: "https://relay.example.com/v1/submit/video",
+    body: { type: "object", properties: { prompt: { type: "string" } }, required: ["prompt"] },
+    query: null,
+    headers: {},
+    isAsync: false,
+  }),
+};
+
+/** What operators and accounts get. */
+const EITHER =
+  "With a key of an account, each offer is an `OwnOffer`: of the offers for the same calls only the one by which the account pays, and nothing of the others. An offer for others is 404, like one that does not exist.";
+
 export const listOffersDescription = {
-  audience: "operator",
-  summary: "List offers",
+  audience: "client",
+  summary: "List offers: with an account's key, what the account may submit and at which price",
+  details: EITHER,
   request: {
     query: {
       limit: limit(500, 50),
@@ -83,15 +141,21 @@ export const listOffersDescription = {
     },
   },
   answers: {
-    200: jsonAnswer("one page, by name", pageOf(Offer), { data: [OFFER], next_cursor: null }),
+    200: jsonAnswer("one page, by name", pageOf(z.union([OwnOffer, Offer])), {
+      data: [OWN],
+      next_cursor: null,
+    }),
   },
   problems: [],
 } as const satisfies RouteDescription;
 
 export const readOfferDescription = {
-  audience: "operator",
+  audience: "client",
   summary: "Read an offer",
-  answers: { 200: jsonAnswer("the offer", Offer, OFFER, { ETag: "sometimes" }) },
+  details: EITHER,
+  answers: {
+    200: jsonAnswer("the offer", z.union([OwnOffer, Offer]), OWN, { ETag: "sometimes" }),
+  },
   problems: ["not_found"],
 } as const satisfies RouteDescription;
 

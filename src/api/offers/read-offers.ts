@@ -2,6 +2,7 @@ import * as z from "zod/mini";
 import type { KnownOffer } from "../../core/offers/offer-book.ts";
 import type { StoredOffer } from "../../core/offers/book-change.ts";
 import { offerBook } from "../../objects/object-names.ts";
+import { accountOf } from "../../objects/task/caller.ts";
 import { json } from "../http/answer.ts";
 import { callObject } from "../http/object-call.ts";
 import { Problem } from "../http/problem.ts";
@@ -9,6 +10,7 @@ import { Flag, pageLimit } from "../http/query.ts";
 import { routeOf } from "../http/route.ts";
 import { type Context, NoBody, NoQuery, operation } from "../operation.ts";
 import { knownOffer, offerIndex } from "./offer-index.ts";
+import { ownOffers } from "./own-offers.ts";
 import { changeView, etagOf, offerView, type ShownOffer } from "./offer-view.ts";
 
 type OfferContext = Pick<Context, "env" | "runtime">;
@@ -23,42 +25,70 @@ const Page = z.strictObject({
   disabled: Flag,
 });
 
-/** Lists one page of all offers, in the order of their names. */
+/**
+ * Lists one page of offers, in the order of their names: for an operator all of them, for an account those by which it
+ * pays, as it may read them. An account never has disabled ones.
+ */
 export const listOffers = operation(
   "listOffers",
-  { access: "inspect", query: Page, body: NoBody },
-  async ({ query: { limit, cursor, disabled }, ...context }) => {
+  { access: "read", rateLimit: "LIMIT_LISTS", query: Page, body: NoBody },
+  async ({ query, caller, ...context }) => {
+    const account = accountOf(caller);
+    if (account !== null) {
+      const own = query.disabled ? [] : await ownOffers(account, context);
+      return { kind: "own", ...pageOf(own, query) } as const;
+    }
     const all = await shownOffers(context);
-    const found = all
-      .filter(({ name, fault }) => name > cursor && (!disabled || fault !== null))
-      .toSorted((a, b) => (a.name < b.name ? -1 : 1));
-    const page = found.slice(0, limit);
-    return { offers: page, next: found.length > limit ? (page.at(-1)?.name ?? null) : null };
+    const found = query.disabled ? all.filter(({ fault }) => fault !== null) : all;
+    return { kind: "all", ...pageOf(found, query) } as const;
   },
 );
+
+/** Returns the page of a list of offers that begins after the cursor, and the cursor of the next page. */
+function pageOf<Each extends { readonly name: string }>(
+  offers: readonly Each[],
+  { limit, cursor }: z.output<typeof Page>,
+) {
+  const found = offers
+    .filter(({ name }) => name > cursor)
+    .toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  const page = found.slice(0, limit);
+  return { offers: page, next: found.length > limit ? (page.at(-1)?.name ?? null) : null };
+}
 
 export const listOffersRoute = routeOf(
   { method: "GET", path: "/v1/offers" },
   listOffers,
-  ({ offers, next }) => json({ data: offers.map(offerView), next_cursor: next }),
-);
-
-/** Reads an offer. */
-export const readOffer = operation(
-  "readOffer",
-  { access: "inspect", params: ["name"], query: NoQuery, body: NoBody },
-  async ({ params: { name }, ...context }) => {
-    const offers = await shownOffers(context);
-    const found = offers.find((offer) => offer.name === name);
-    if (found === undefined) throw unknownOffer();
-    return found;
+  ({ next, ...found }) => {
+    const data = found.kind === "own" ? found.offers : found.offers.map(offerView);
+    return json({ data, next_cursor: next });
   },
 );
+
+/** Reads an offer: as an operator, or as an account that pays by it. */
+export const readOffer = operation(
+  "readOffer",
+  { access: "read", params: ["name"], query: NoQuery, body: NoBody },
+  async ({ params: { name }, caller, ...context }) => {
+    const account = accountOf(caller);
+    if (account !== null) {
+      return { kind: "own", offer: named(name, await ownOffers(account, context)) } as const;
+    }
+    return { kind: "all", offer: named(name, await shownOffers(context)) } as const;
+  },
+);
+
+/** Returns the offer of this name. @throws Problem `not_found` when there is none. */
+function named<Each extends { readonly name: string }>(name: string, offers: readonly Each[]) {
+  const found = offers.find((offer) => offer.name === name);
+  if (found === undefined) throw unknownOffer();
+  return found;
+}
 
 export const readOfferRoute = routeOf(
   { method: "GET", path: "/v1/offers/{name}" },
   readOffer,
-  (offer) => offerAnswer(offer, 200),
+  (found) => (found.kind === "own" ? json(found.offer) : offerAnswer(found.offer, 200)),
 );
 
 /** Lists the kept versions of an offer, newest first, also after its deletion. */
