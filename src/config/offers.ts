@@ -274,23 +274,34 @@ export function rivalFaults(
   others: readonly Offer[],
   earlier: readonly Offer[],
 ): readonly OfferFault[] {
-  const { tool, keyOwner } = offer;
+  const { tool } = offer;
   const isTaken = others.some(({ name }) => name === offer.name);
   const nameFaults = isTaken ? [{ path: ["name"], message: MESSAGES.sameName }] : [];
   if (tool === null) return nameFaults;
-  const call = { keyOwner, path: tool.path, model: tool.model };
-  const isForTool = (other: Offer) =>
-    other.connection === offer.connection && isForCall(other, call);
   const isToolTaken = others.some(
-    (other) => other.tool?.name === tool.name && mayMeet(other, offer) && !isForTool(other),
+    (other) => other.tool?.name === tool.name && mayMeet(other, offer) && !isForTool(other, offer),
   );
   const isOwnTool = OWN_TOOLS.some((name) => name === tool.name);
-  const isPreceded = earlier.some((other) => isForTool(other) && isForAllOf(other, offer));
+  const isPreceded = earlier.some((other) => hidesTool(other, offer));
   return [
     ...nameFaults,
     ...(isOwnTool || isToolTaken ? [{ path: ["tool"], message: MESSAGES.sameTool }] : []),
     ...(isPreceded ? [{ path: ["body"], message: MESSAGES.bodyOrder }] : []),
   ];
+}
+
+/**
+ * Tells whether nobody would see the tool of an offer because of another one, if that is compared with a request before
+ * it: the other one is for all calls of the tool, and for all accounts of the offer.
+ */
+export function hidesTool(other: Offer, offer: Offer): boolean {
+  return isForTool(other, offer) && isForAllOf(other, offer);
+}
+
+/** Tells whether an offer is for the calls of the tool of another one. */
+function isForTool(offer: Offer, { connection, keyOwner, tool }: Offer): boolean {
+  if (tool === null || offer.connection !== connection) return false;
+  return isForCall(offer, { keyOwner, path: tool.path, model: tool.model });
 }
 
 /** Tells whether an account can exist for which both offers are. */

@@ -19,6 +19,7 @@ import {
   register,
   report,
 } from "./tasks.ts";
+import { aBook, OFFER, putOffer } from "./offers.ts";
 import { aQueuedRelay, members } from "./queued-relay.ts";
 import { anArk, ARK, ARK_PATH, BINDINGS, named, submit } from "./submitted.ts";
 import { holdTimers } from "./timers.ts";
@@ -160,6 +161,16 @@ const PROVOKED = {
     await submit({ path, bindings, headers });
     return submit({ path, bindings, headers });
   },
+  offers_in_configuration: async () => putOffer({ ...BINDINGS, OFFERS: "[]" }, "video"),
+  offers_full: async () => {
+    const { bindings, stub } = aBook();
+    await runInDurableObject(stub, (_, { storage }) => {
+      storage.kv.put("totals", { revision: 0, offers: 5_000, bytes: 0, deleted: 0, forgotten: 0 });
+    });
+    return putOffer(bindings, "video");
+  },
+  offer_changed: async () =>
+    putOffer(aBook().bindings, "video", OFFER, { headers: { "If-Match": '"1"' } }),
   internal_error: async () => call(`/v1/tasks/${await unreadable()}`),
   index_disabled: () => call("/v1/accounts"),
   not_configured: async () => callWith({ ...env, PAUSED: "?" }, "/v1/signing-secrets"),

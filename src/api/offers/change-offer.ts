@@ -3,6 +3,7 @@ import type { Config } from "../../config/config.ts";
 import {
   connectionFault,
   formOfOffer,
+  hidesTool,
   isOfferName,
   MAX_OFFER_BYTES,
   parseOffer,
@@ -178,7 +179,7 @@ async function changeOffer(name: string, call: Changing, written: unknown): Prom
         return { offer: knownOffer(answer.offer, runtime), isNew: false };
       case "changed": {
         const { offer, isNew } = answer;
-        log({ event: "offer.change", offer: name, version: offer.version, by });
+        log({ event: "offer.change", offer: name, offer_version: offer.version, by });
         // The next submission in this isolate is to find the change.
         await offerIndex(env)
           .latest(call)
@@ -235,14 +236,19 @@ function requireOffer(
   if (!parsed.ok) throw invalidRequest(parsed.error.map(issueOf));
   const offer = parsed.value;
   const others = stored.filter((other) => other.name !== name);
-  const earlier = others.filter(
-    ({ rank, name: other }) => rank < offer.rank || (rank === offer.rank && other < name),
+  const { earlier = [], later = [] } = Object.groupBy(others, ({ rank, name: other }) =>
+    rank < offer.rank || (rank === offer.rank && other < name) ? "earlier" : "later",
   );
   const unconnected = connectionFault(offer, config);
+  const hidden = later.find((other) => hidesTool(offer, other));
   const faults = [
     ...(unconnected === null ? [] : [unconnected]),
     ...rivalFaults(offer, others, earlier),
   ];
+  if (hidden !== undefined) {
+    const message = `must be above that of the offer ${hidden.name}, whose tool would be hidden`;
+    faults.push({ path: ["rank"], message });
+  }
   const bytes = bytesOf(contentOf(offer)).length;
   if (bytes > MAX_OFFER_BYTES) {
     faults.push({ path: [], message: `must have at most ${MAX_OFFER_BYTES} bytes of JSON` });
