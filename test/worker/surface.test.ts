@@ -7,6 +7,7 @@ import { ROUTES } from "../../src/api/routes.ts";
 const SURFACE = [
   "POST /v1/tasks | operate | 200 201 | idempotency_key_reused insufficient_credits not_found task_exists",
   "POST /v1/tasks/{id}/upstream | operate | 200 | submission_running task_settled unknown_task",
+  "POST /v1/submit/{offer} | submit | 202 | body_timeout connection_busy idempotency_key_reused insufficient_credits invalid_json not_found output_needs_store payload_too_large queue_full submission_running submit_unknown",
   "POST /v1/submit/{connection}/{+path} | submit | 202 | body_timeout connection_busy idempotency_key_reused insufficient_credits invalid_json length_required not_found not_offered output_needs_store payload_too_large prefer_required queue_full submission_running submit_unknown task_exists",
   "GET /v1/submit/{connection}/{+path} | read |  | not_found",
   "DELETE /v1/submit/{connection}/{+path} | cancel |  | not_found submission_running",
