@@ -107,10 +107,11 @@ it("of an offer the last 100 versions are kept", async () => {
   expect([versions.length, versions[0]?.version, versions.at(-1)?.version]).toEqual([100, 103, 4]);
 });
 
+const matching = (tag: string) => ({ headers: { "If-Match": tag } });
+
 it("of two writers who have read the same version, the second gets 412 with If-Match, for PUT, DELETE and restore, and changes nothing", async () => {
   const { bindings } = aBook();
   await offerFor(bindings, "video", 1);
-  const matching = (tag: string) => ({ headers: { "If-Match": tag } });
   expect((await putOffer(bindings, "video", OFFER, matching('"1"'))).status).toBe(200);
   const late = [
     putOffer(bindings, "video", { ...OFFER, price: { credits: 9 } }, matching('"1"')),
