@@ -5,9 +5,9 @@ import { ROUTES } from "../../src/api/routes.ts";
 
 /** Method, path and access of each route, its statuses that are not problems, and its own problem codes. */
 const SURFACE = [
-  "POST /v1/tasks | operate | 200 201 | idempotency_key_reused insufficient_credits not_found task_exists",
+  "POST /v1/tasks | operate | 200 201 | idempotency_key_reused insufficient_credits monthly_limit not_found task_exists",
   "POST /v1/tasks/{id}/upstream | operate | 200 | submission_running task_settled unknown_task",
-  "POST /v1/submit/{connection}/{+path} | submit | 202 | body_timeout connection_busy idempotency_key_reused insufficient_credits invalid_json length_required not_found not_offered output_needs_store payload_too_large prefer_required queue_full submission_running submit_unknown task_exists",
+  "POST /v1/submit/{connection}/{+path} | submit | 202 | body_timeout connection_busy idempotency_key_reused insufficient_credits invalid_json length_required monthly_limit not_found not_offered output_needs_store payload_too_large prefer_required queue_full submission_running submit_unknown task_exists",
   "GET /v1/submit/{connection}/{+path} | read |  | not_found",
   "DELETE /v1/submit/{connection}/{+path} | cancel |  | not_found submission_running",
   "PUT /v1/submit/{connection}/{+path} | cancel |  | not_found submission_running",
@@ -29,6 +29,8 @@ const SURFACE = [
   "DELETE /v1/tasks/{id}/outputs/{output} | administer | 204 | not_found task_open unknown_task",
   "GET /v1/accounts | inspect | 200 | index_disabled",
   "GET /v1/accounts/{account} | read | 200 | not_found",
+  "PUT /v1/accounts/{account} | administer | 200 | not_found",
+  "GET /v1/accounts/{account}/spend | ledger | 200 | not_found",
   "GET /v1/accounts/{account}/stats | read | 200 | index_disabled",
   "DELETE /v1/accounts/{account} | administer | 202 | index_disabled not_found task_open",
   "POST /v1/accounts/{account}/adjustments | administer | 200 201 | not_found reference_reused",
@@ -72,6 +74,7 @@ it("the problem codes and their statuses are exactly those listed in this test",
     unauthenticated: 401,
     forbidden: 403,
     insufficient_credits: 402,
+    monthly_limit: 402,
     not_offered: 403,
     not_found: 404,
     unknown_task: 404,
