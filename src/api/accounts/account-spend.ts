@@ -40,8 +40,9 @@ export const readAccountSpend = operation(
     }
     const { createdAt } = await callLedger(env, account, (object) => object.describe());
     const begin = Math.min(Math.max(since, Math.floor(createdAt / DAY_MS)), until);
-    const report = await readReport(env, account, begin, until);
-    return { since: begin, until, ...report };
+    const { balance, days, models } = await readReport(env, account, begin, until);
+    const window = { since: begin, until };
+    return { ...window, days: reportDays(balance, days, window), models };
   },
 );
 
@@ -67,20 +68,18 @@ async function readReport(
 export const readAccountSpendRoute = routeOf(
   { method: "GET", path: "/v1/accounts/{account}/spend" },
   readAccountSpend,
-  ({ since, until, balance, days, models }) => {
-    const all = reportDays(balance, days, { since, until });
-    return json({
+  ({ since, until, days, models }) =>
+    json({
       since: since * DAY_S,
       until: until * DAY_S,
-      ...spendView(sumOf(all)),
-      days: all.map(({ day, balance: after, ...spend }) => ({
+      ...spendView(sumOf(days)),
+      days: days.map(({ day, balance, ...spend }) => ({
         at: day * DAY_S,
-        balance: after,
+        balance,
         ...spendView(spend),
       })),
       models: models.map(({ model, ...spend }) => ({ model, ...spendView(spend) })),
-    });
-  },
+    }),
 );
 
 function spendView(spend: Spend) {
