@@ -26,6 +26,8 @@ const TOP = 8;
 const BASE = 128;
 /** Width of the space for the axis labels on the left, in percent of the chart's width. */
 const LEFT = 6;
+/** Largest width of a bar with the space around it, in percent of the chart's width. */
+const MAX_WIDTH = 20;
 
 /** Draws bars over time. A bar that counts tasks is a link to their list. */
 export function Bars({ title, bars, kinds }: BarsProps) {
@@ -33,7 +35,7 @@ export function Bars({ title, bars, kinds }: BarsProps) {
   const ticks = axisTicks(most);
   const top = ticks.at(-1) ?? most;
   const yOf = (value: number) => BASE - ((BASE - TOP) * value) / top;
-  const width = (100 - LEFT) / bars.length;
+  const width = Math.min(MAX_WIDTH, (100 - LEFT) / bars.length);
   return (
     <svg class="chart" width="100%" height={HEIGHT}>
       <title>{title}</title>
