@@ -1,4 +1,4 @@
-import { DAY_MS } from "./time.ts";
+import { DAY_MS, monthStart } from "./time.ts";
 
 /** Time in milliseconds between two runs of the alarm that replaces old entries in an account's ledger by one entry. */
 export const COMPACT_EVERY_MS = 28 * DAY_MS;
@@ -210,7 +210,7 @@ function limitPassed({ kind, amount, balance }: Entry): LedgerRefusal | null {
 type Amount = Pick<Entry, "kind" | "amount">;
 
 /** Returns by how much an entry changes the balance, in credits. */
-export function changeOf({ kind, amount }: Amount): number {
+function changeOf({ kind, amount }: Amount): number {
   return kind === "charge" ? -amount : amount;
 }
 
@@ -249,10 +249,4 @@ function isLow({ balance, lowBalance }: Watched): boolean {
 
 function isSameMonth(one: number, other: number): boolean {
   return monthStart(one) === monthStart(other);
-}
-
-/** Returns the beginning of the month (UTC) of a time, both in Unix milliseconds. */
-export function monthStart(time: number): number {
-  const date = new Date(time);
-  return Date.UTC(date.getUTCFullYear(), date.getUTCMonth());
 }

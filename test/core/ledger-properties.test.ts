@@ -10,11 +10,11 @@ import {
   grant,
   type Booking,
   type Posting,
-  monthStart,
   refund,
   release,
   standingAfter,
 } from "../../src/core/ledger.ts";
+import { monthStart } from "../../src/core/time.ts";
 
 const SEED = 20_261_020;
 /** Time limit of the test, long enough for a busy machine. */
@@ -59,6 +59,10 @@ const commands = fc.array(
   ),
   { maxLength: 50, size: "max" },
 );
+
+function sumOf(entries: readonly Entry[]): bigint {
+  return entries.reduce((sum, { amount }) => sum + BigInt(amount), 0n);
+}
 
 /** Model of an account that consists of its list of entries only. */
 class Books {
@@ -121,9 +125,7 @@ class Books {
     const returns = [...this.of("refund"), ...this.of("release")].filter(({ reference }) =>
       isOfMonth(reference),
     );
-    const sum = (entries: readonly Entry[]) =>
-      entries.reduce((total, { amount }) => total + BigInt(amount), 0n);
-    return sum(charges) - sum(returns);
+    return sumOf(charges) - sumOf(returns);
   }
 
   /** Time of a new entry: the clock, but never before the newest entry. */

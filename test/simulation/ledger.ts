@@ -6,11 +6,11 @@ import {
   type Entry,
   type Posting,
   refund,
-  monthStart,
   release,
   type Standing,
   standingAfter,
 } from "../../src/core/ledger.ts";
+import { monthStart } from "../../src/core/time.ts";
 import type { Charge } from "../../src/core/duties/charge.ts";
 import type { Refund } from "../../src/core/duties/refund.ts";
 import type { Release } from "../../src/core/duties/release.ts";

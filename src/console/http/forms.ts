@@ -91,8 +91,6 @@ export async function withFaultsIn(
     // Beside the state of a task, the detail explains the JSON answer, which the page does not show.
     const detail = taskJson === undefined ? details.detail : `${title}.`;
     const named = issues.map(({ path, message }) => [path.slice(1), message] as const);
-    // A fault of an item of a list is a fault of the list's field.
-    const fieldOf = (name: string) => name.split("/")[0] ?? name;
     const own = named.flatMap(([name, message]) => {
       const field = fieldOf(name);
       return fields.includes(field) ? [[field, message] as const] : [];
@@ -105,4 +103,9 @@ export async function withFaultsIn(
     if (page === null) throw error;
     return new Response(page.body, { status, headers: page.headers });
   }
+}
+
+/** Returns the name of the field that has a fault: a fault of an item of a list is one of the list's field. */
+function fieldOf(name: string): string {
+  return name.split("/")[0] ?? name;
 }

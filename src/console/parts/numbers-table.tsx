@@ -17,9 +17,9 @@ export function NumbersTable({ caption, title, titles, rows }: NumbersTableProps
         <thead>
           <tr>
             <th scope="col">{title}</th>
-            {titles.map((title) => (
+            {titles.map((text) => (
               <th scope="col" class="number">
-                {title}
+                {text}
               </th>
             ))}
           </tr>

@@ -8,7 +8,7 @@ export interface AccountSettings {
   readonly monthlyLimit: number | null;
 }
 
-export const NO_SETTINGS: AccountSettings = { tags: [], lowBalance: null, monthlyLimit: null };
+const NO_SETTINGS: AccountSettings = { tags: [], lowBalance: null, monthlyLimit: null };
 
 export interface StoredSettings extends AccountSettings {
   /** Number of the change that has set them, counted from 1. */

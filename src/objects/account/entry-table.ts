@@ -1,4 +1,5 @@
-import { type BookedEntry, type Entry, type EntryKind, monthStart } from "../../core/ledger.ts";
+import type { BookedEntry, Entry, EntryKind } from "../../core/ledger.ts";
+import { monthStart } from "../../core/time.ts";
 
 /**
  * Data of a ledger entry that do not affect the balance: the task of a charge, a refund or a release, the model of the
