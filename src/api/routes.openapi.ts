@@ -9,8 +9,10 @@ import {
   readAccountSecretsDescription,
   rotateAccountSecretsDescription,
 } from "./accounts/account-secrets.openapi.ts";
+import { readAccountSpendDescription } from "./accounts/account-spend.openapi.ts";
 import { readAccountStatsDescription } from "./accounts/account-stats.openapi.ts";
 import {
+  changeAccountDescription,
   createAccountDescription,
   listAccountsDescription,
   readAccountDescription,
@@ -93,6 +95,8 @@ export const DESCRIPTIONS: Readonly<Record<RouteId, RouteDescription>> = {
   createAccount: createAccountDescription,
   listAccounts: listAccountsDescription,
   readAccount: readAccountDescription,
+  changeAccount: changeAccountDescription,
+  readAccountSpend: readAccountSpendDescription,
   readAccountStats: readAccountStatsDescription,
   deleteAccount: deleteAccountDescription,
   grantCredits: grantCreditsDescription,

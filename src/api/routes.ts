@@ -1,6 +1,12 @@
-import { createAccountRoute, listAccountsRoute, readAccountRoute } from "./accounts/accounts.ts";
+import {
+  changeAccountRoute,
+  createAccountRoute,
+  listAccountsRoute,
+  readAccountRoute,
+} from "./accounts/accounts.ts";
 import { createKeyRoute, listKeysRoute, revokeKeyRoute } from "./accounts/account-keys.ts";
 import { readAccountSecretsRoute, rotateAccountSecretsRoute } from "./accounts/account-secrets.ts";
+import { readAccountSpendRoute } from "./accounts/account-spend.ts";
 import { readAccountStatsRoute } from "./accounts/account-stats.ts";
 import { deleteOfferRoute, putOfferRoute, restoreOfferRoute } from "./offers/change-offer.ts";
 import { listOffersRoute, listOfferVersionsRoute, readOfferRoute } from "./offers/read-offers.ts";
@@ -70,6 +76,8 @@ export const ROUTES = [
   createAccountRoute,
   listAccountsRoute,
   readAccountRoute,
+  changeAccountRoute,
+  readAccountSpendRoute,
   readAccountStatsRoute,
   deleteAccountRoute,
   grantCreditsRoute,

@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 import { type ProblemCode, PROBLEMS } from "../../src/api/http/problem-list.ts";
 import { BODY_DEADLINE_MS } from "../../src/api/http/body.ts";
 import { DESCRIPTIONS } from "../../src/api/routes.openapi.ts";
-import { aKey, anAccount, priced } from "./accounts.ts";
+import { aKey, anAccount, change, priced } from "./accounts.ts";
 import { call, callWith, OPERATOR_KEY, ORIGIN, post, ProblemBody, refusal } from "./client.ts";
 import { evict, expectUnchanged, failing, stubOf } from "./objects.ts";
 import { aRateLimit } from "./rate-limits.ts";
@@ -119,6 +119,11 @@ const PROVOKED = {
   unauthenticated: () => post("/v1/tasks", { model: "m" }, { key: null }),
   forbidden,
   insufficient_credits: async () => post("/v1/tasks", priced(await anAccount(), 1)),
+  monthly_limit: async () => {
+    const account = await anAccount(1);
+    await change(account, { monthly_limit: 0 });
+    return post("/v1/tasks", priced(account, 1));
+  },
   not_found: () => call("/v1"),
   unknown_task: () => call(`/v1/tasks/${crypto.randomUUID()}`),
   method_not_allowed: () => call("/v1/events"),

@@ -14,7 +14,7 @@ const BINDINGS = { ...env, OPERATOR_KEYS };
 
 /** The requests that the roles of operator keys and of account keys permit. */
 const PERMITTED: Readonly<Record<string, RegExp>> = {
-  read: /^GET (?!.*(?:signing-secrets|keys|entries|grants|listen))|verify$|^POST \/mcp$/,
+  read: /^GET (?!.*(?:signing-secrets|keys|entries|grants|spend|listen))|verify$|^POST \/mcp$/,
   metrics: /^GET \/(?:metrics|v1\/stats(?:\/series)?)$/,
   operate:
     /^GET (?!.*(?:signing-secrets|keys|listen))|^POST \/(?:mcp|v1\/(?:tasks|submit|events|callbacks|redeliveries|reindex|wake))|^(?:PUT|DELETE) \/v1\/submit/,

@@ -32,6 +32,11 @@ export const PROBLEM_HELP: Readonly<Record<ProblemCode, ProblemHelp>> = {
       "The price of the task exceeds the balance of its account. The members price and balance have both numbers.",
     cure: "Grant credits to the account, then register the task again.",
   },
+  monthly_limit: {
+    cause:
+      "With the price of the task, the account would spend more in this month (UTC) than its monthly_limit. The members price, spent_this_month and monthly_limit have the numbers.",
+    cure: "Raise monthly_limit by PUT /v1/accounts/{account}, or wait for the next month, then register the task again.",
+  },
   forbidden: {
     cause:
       "The key is valid, but its role does not permit the request. The member detail names the roles that do.",

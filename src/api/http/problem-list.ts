@@ -25,6 +25,10 @@ export const PROBLEMS = {
     status: 402,
     title: "Not enough credits",
   },
+  monthly_limit: {
+    status: 402,
+    title: "The monthly limit is reached",
+  },
   forbidden: {
     status: 403,
     title: "Not allowed for this key",

@@ -4,7 +4,7 @@ import type { Connection } from "../../providers/provider.ts";
 import { Problem } from "../http/problem.ts";
 import type { Call } from "../operation.ts";
 import { disabledConnection } from "../tasks/connection.ts";
-import { buyerOf, offersOfRelay } from "./offers-of-relay.ts";
+import { buyerAmong, offersOfRelay } from "./offers-of-relay.ts";
 import { unknownOffer } from "./read-offers.ts";
 
 /** An offer with a body, and the connection at which its jobs are submitted. */
@@ -43,7 +43,7 @@ async function usableOffer(name: string, asking: Asking): Promise<Offer | null> 
   const offers = await offersOfRelay(asking);
   const offer = offers.named(name);
   if (offer === null || account === null) return offer;
-  const own = offers.at(offer.connection, await buyerOf(account, asking));
+  const own = offers.at(offer.connection, await buyerAmong(offers, account, asking));
   return own.some((each) => each.offer === offer) ? offer : null;
 }
 

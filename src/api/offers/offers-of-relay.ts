@@ -2,6 +2,7 @@ import type { Buyer, BuyersOffer, OfferList } from "../../core/offers/offer-list
 import type { Offer } from "../../core/offers/offer.ts";
 import { type VisibleOffer, visibleOffers } from "../../core/offers/visible-offers.ts";
 import { accountOf, type Caller } from "../../objects/task/caller.ts";
+import { tagsOfAccount } from "../accounts/account-client.ts";
 import type { Context } from "../operation.ts";
 import { offerIndex } from "./offer-index.ts";
 
@@ -15,9 +16,18 @@ export async function offersOfRelay(context: OfferContext): Promise<OfferList> {
   return list;
 }
 
-/** Returns an account with its tags. No account has tags yet. */
-export async function buyerOf(account: string, _context: OfferContext): Promise<Buyer> {
-  return await Promise.resolve({ account, tags: [] });
+/** Returns an account with its tags. */
+export async function buyerOf(account: string, { env }: OfferContext): Promise<Buyer> {
+  return { account, tags: await tagsOfAccount(env, account) };
+}
+
+/** Returns an account with its tags, which are not read where no offer is for a tag. */
+export async function buyerAmong(
+  offers: OfferList,
+  account: string,
+  context: OfferContext,
+): Promise<Buyer> {
+  return offers.hasTags ? await buyerOf(account, context) : { account, tags: [] };
 }
 
 /**
@@ -31,8 +41,8 @@ export async function offersTo(
 ): Promise<readonly BuyersOffer[] | null> {
   const account = accountOf(caller);
   if (account === null) return null;
-  const [offers, buyer] = await Promise.all([offersOfRelay(context), buyerOf(account, context)]);
-  return offers.at(connection, buyer);
+  const offers = await offersOfRelay(context);
+  return offers.at(connection, await buyerAmong(offers, account, context));
 }
 
 /** Returns the offers that an account sees. Those of connections that are disabled or gone are left out. */
@@ -40,7 +50,8 @@ export async function visibleOffersTo(
   account: string,
   context: OfferContext,
 ): Promise<readonly VisibleOffer[]> {
-  const [offers, buyer] = await Promise.all([offersOfRelay(context), buyerOf(account, context)]);
+  const offers = await offersOfRelay(context);
+  const buyer = await buyerAmong(offers, account, context);
   return visibleOffers(offers, buyer).filter(({ offer }) => isConnected(offer, context));
 }
 

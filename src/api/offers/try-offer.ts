@@ -47,7 +47,7 @@ export async function tryOffer(
     ]);
   }
   const account = trial.account ?? ANYBODY;
-  const known = await buyerOf(account, context);
+  const known = account === ANYBODY ? { tags: [] } : await buyerOf(account, context);
   const buyer = { account, tags: trial.tags ?? known.tags };
   const all = [...others, offer].toSorted((a, b) => (a.name < b.name ? -1 : 1));
   const offered = new OfferList(all).at(offer.connection, buyer);

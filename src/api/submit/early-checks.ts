@@ -6,10 +6,11 @@ import type { Runtime } from "../../config/runtime.ts";
 import type { BuyersOffer } from "../../core/offers/offer-list.ts";
 import { canKeepAnswers } from "../../config/output-config.ts";
 import type { Env } from "../../env.ts";
+import { settingsOf } from "../../objects/account/account-profile.ts";
 import { accountOf, type Caller } from "../../objects/task/caller.ts";
 import { callLedger } from "../accounts/account-client.ts";
 import { Problem } from "../http/problem.ts";
-import { insufficientCredits, taskClient } from "../tasks/task-client.ts";
+import { insufficientCredits, monthlyLimitReached, taskClient } from "../tasks/task-client.ts";
 import { type BodyReservation, SMALL_BODY_BYTES } from "./body-budget.ts";
 import { offersAt } from "./offer.ts";
 import { RESPOND_ASYNC } from "./preference.ts";
@@ -63,8 +64,8 @@ export interface ReservedFor {
 
 /**
  * Returns a function that reserves memory for the body of a submission while the body arrives. Before it reserves
- * memory for a large body, it checks that the account has the credits for the cheapest offer that may apply, if the
- * relay's own ledger charges the price.
+ * memory for a large body, it checks that the account has the credits for the cheapest offer that may apply, and may
+ * still spend them in this month, if the relay's own ledger charges the price.
  */
 export function reserving(memory: BodyReservation, reservedFor: ReservedFor) {
   let hasFunds: Promise<void> | null = null;
@@ -76,8 +77,9 @@ export function reserving(memory: BodyReservation, reservedFor: ReservedFor) {
 }
 
 /**
- * Checks that an account can pay the cheapest of the offers that may apply to its submission.
- * @throws Problem `insufficient_credits` when it cannot.
+ * Checks that an account can pay the cheapest of the offers that may apply to its submission, and may pay it in this
+ * month.
+ * @throws Problem `insufficient_credits` or `monthly_limit` when it cannot or may not.
  */
 export async function requireFunds(reservedFor: ReservedFor): Promise<void> {
   const { env, runtime, caller, taskId, offers } = reservedFor;
@@ -86,9 +88,13 @@ export async function requireFunds(reservedFor: ReservedFor): Promise<void> {
   const account = accountOf(caller);
   const price = Math.min(...offers.map(({ offer }) => offer.price?.credits ?? 0));
   if (account === null || price === 0) return;
-  const { balance } = await callLedger(env, account, (object) => object.describe());
-  if (balance >= price) return;
+  const state = await callLedger(env, account, (object) => object.describe());
+  const { balance, monthSpent: spent = 0 } = state;
+  const { monthlyLimit: limit } = settingsOf(state);
+  const isOver = limit !== null && spent + price > limit;
+  if (balance >= price && !isOver) return;
   // A repeated submission is not charged again.
   if ((await taskClient(env, taskId).read(caller)) !== null) return;
-  throw insufficientCredits(balance, price);
+  if (balance < price || limit === null) throw insufficientCredits(balance, price);
+  throw monthlyLimitReached({ limit, spent }, price);
 }

@@ -43,6 +43,7 @@ export const submitOfferDescription = {
     "body_timeout",
     "payload_too_large",
     "insufficient_credits",
+    "monthly_limit",
     "submission_running",
     "submit_unknown",
     "output_needs_store",

@@ -1,3 +1,4 @@
+import type { SpentMonth } from "../../core/events/event.ts";
 import type { CallRefusalReply } from "../../core/events/call-refusal.ts";
 import type { CallStart } from "../../core/events/call-start.ts";
 import type {
@@ -82,6 +83,13 @@ export function insufficientCredits(balance: number, price: number): Problem {
   return new Problem("insufficient_credits", { detail, members: { balance, price } });
 }
 
+/** Returns the problem for a task whose price exceeds what the account may still spend in this month. */
+export function monthlyLimitReached({ limit, spent }: SpentMonth, price: number): Problem {
+  const detail = `The task costs ${price} credits. In this month (UTC) the account has spent ${spent} of at most ${limit}.`;
+  const members = { price, monthly_limit: limit, spent_this_month: spent };
+  return new Problem("monthly_limit", { detail, members });
+}
+
 /** Returns the problem for an event that a task's object has refused. */
 function problemOf(refusal: Refusal): Problem {
   switch (refusal.code) {
@@ -113,6 +121,8 @@ function problemOf(refusal: Refusal): Problem {
     case "insufficient_credits": {
       return insufficientCredits(refusal.balance, refusal.price);
     }
+    case "monthly_limit":
+      return monthlyLimitReached(refusal, refusal.price);
     case "invalid_field":
       return invalidRequest([{ path: refusal.field, message: refusal.message }]);
     case "task_exists":

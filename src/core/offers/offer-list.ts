@@ -50,6 +50,11 @@ export class OfferList {
     });
   }
 
+  /** Tells whether an offer is for accounts with a tag, so that the tags of a buyer matter. */
+  get hasTags(): boolean {
+    return [...this.#shelves.values()].some(({ byTag }) => byTag.size > 0);
+  }
+
   /** Returns the offer with this name. Null when there is none. */
   named(name: string): Offer | null {
     return this.#named.get(name) ?? null;
