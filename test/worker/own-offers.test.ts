@@ -1,9 +1,13 @@
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { expect, it } from "vitest";
 import * as z from "zod";
-import { aKey, anAccount } from "./accounts.ts";
-import { callWith, refusal } from "./client.ts";
-import { ARK_PATH, BINDINGS, MODEL } from "./submitted.ts";
+import { aKey, anAccount, booksOf } from "./accounts.ts";
+import { call, callWith, refusal } from "./client.ts";
+import { useClock } from "./clock.ts";
+import { ask } from "./mcp/messages.ts";
+import { anArk, ARK_PATH, BINDINGS, MODEL } from "./submitted.ts";
+
+useClock();
 
 const OwnOffer = z.strictObject({
   name: z.string(),
@@ -193,6 +197,31 @@ it("of its own offer and the general one for the same calls an account sees its 
     status: 404,
     code: "not_found",
   });
+});
+
+it("an account with a tag sees and pays by the price list of the tag, and reads neither the tag nor the general price", async () => {
+  anArk();
+  const account = await anAccount(100);
+  const settings = { method: "PUT", body: { tags: ["silver", "gold"] } };
+  expect((await call(`/v1/accounts/${account}`, settings)).status).toBe(200);
+  const { key } = await aKey(account);
+  const offer = { ...SEEDANCE, body: BODY, tool: "video" };
+  const OFFERS = JSON.stringify([
+    { ...offer, name: "general" },
+    { ...offer, name: "for-gold", accounts: ["tag:gold"], price: { credits: 45 } },
+    { ...offer, name: "for-bronze", accounts: ["tag:bronze"], price: { credits: 50 } },
+  ]);
+  const bindings = { ...BINDINGS, OFFERS };
+  const text = await (await callWith(bindings, "/v1/offers", { key })).text();
+  const { data } = Page.parse(JSON.parse(text));
+  expect(data.map(({ name, price }) => [name, price])).toEqual([["for-gold", { credits: 45 }]]);
+  expect(text).not.toMatch(/tag:|silver|bronze|\b60\b/);
+  const { result } = await ask("tools/list", {}, { key, bindings });
+  expect(JSON.stringify(result).match(/Price: \d+ credits/g)).toEqual(["Price: 45 credits"]);
+  const headers = { "Idempotency-Key": crypto.randomUUID() };
+  const submission = { key, headers, body: { prompt: "a fox" } };
+  expect((await callWith(bindings, "/v1/submit/general", submission)).status).toBe(202);
+  expect(await booksOf(account)).toEqual(["grant 100", "charge 45"]);
 });
 
 it("an offer whose connection is disabled, or whose path starts no job, is not among those of an account", async () => {

@@ -20,9 +20,9 @@ const PERMITTED: Readonly<Record<string, RegExp>> = {
     /^GET (?!.*(?:signing-secrets|keys|listen))|^POST \/(?:mcp|v1\/(?:tasks|submit|events|callbacks|redeliveries|reindex|wake))|^(?:PUT|DELETE) \/v1\/submit/,
   all: /^(?!GET .*listen)/,
   "account read":
-    /^GET \/v1\/(?:tasks|submit|accounts\/)(?!.*signing-secrets)|verify$|^POST \/mcp$/,
+    /^GET \/v1\/(?:tasks|submit|accounts\/|offers(?:\/\{name\})?$)(?!.*signing-secrets)|verify$|^POST \/mcp$/,
   "account full":
-    /^GET \/v1\/(?:tasks|submit|accounts\/|listen)|^(?:PUT|DELETE) \/v1\/submit|^POST \/(?:mcp|v1\/(?:tasks\/\{id\}\/(?:redeliver|verify|cancel)|submit|redeliveries|callbacks))/,
+    /^GET \/v1\/(?:tasks|submit|accounts\/|listen|offers(?:\/\{name\})?$)|^(?:PUT|DELETE) \/v1\/submit|^POST \/(?:mcp|v1\/(?:tasks\/\{id\}\/(?:redeliver|verify|cancel)|submit|redeliveries|callbacks))/,
 };
 const REQUESTS = ROUTES.filter(({ access }) => access !== "anyone").map(
   ({ method, path }) => `${method} ${path}`,

@@ -120,6 +120,9 @@ it("an account's key may use exactly the routes that this test lists, which answ
     "GET /v1/tasks/{id}/answer": 404,
     "GET /v1/tasks/{id}/events": 200,
     "GET /v1/tasks/{id}/attempts/{number}/request": 200,
+    // No offer has this name.
+    "GET /v1/offers/{name}": 404,
+    "GET /v1/offers": 200,
     "POST /v1/callbacks/test": 200,
     // An order needs an Idempotency-Key.
     "POST /v1/redeliveries": 400,
