@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { expect, it } from "vitest";
 import { firstFor, OfferList } from "../../src/core/offers/offer-list.ts";
 import type { Offer } from "../../src/core/offers/offer.ts";

@@ -40,9 +40,9 @@ function queryOf(schema: JsonSchema | null): string {
 }
 
 /** Returns a value that a schema permits: the one that it names, or the simplest. */
-export function exampleOf(schema: JsonSchema): unknown {
+function exampleOf(schema: JsonSchema): unknown {
   if (schema.default !== undefined) return schema.default;
-  const [named = undefined] = [...(schema.examples ?? []), ...(schema.enum ?? [])];
+  const [named] = [...(schema.examples ?? []), ...(schema.enum ?? [])];
   if (named !== undefined) return named;
   switch (schema.type) {
     case "object":
@@ -54,7 +54,8 @@ export function exampleOf(schema: JsonSchema): unknown {
     case "integer":
     case "number":
       return exampleNumber(schema);
-    default:
+    case "string":
+    case undefined:
       return exampleText(schema);
   }
 }

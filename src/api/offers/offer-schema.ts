@@ -3,7 +3,7 @@ import type { ObjectSchema } from "../../core/offers/tool-schema.ts";
 
 /** A JSON Schema (https://json-schema.org/draft/2020-12) with the keywords by which offers describe a value. */
 export interface JsonSchema {
-  readonly type?: string | undefined;
+  readonly type?: "object" | "array" | "string" | "integer" | "number" | "boolean" | undefined;
   readonly title?: string | undefined;
   readonly description?: string | undefined;
   readonly default?: unknown;
@@ -48,7 +48,8 @@ export function callSchema(
   if (modelPointer === null) return limited;
   const isAny = models.some((model) => model.includes("*"));
   const model: JsonSchema = isAny ? { type: "string" } : { type: "string", enum: models };
-  return withMember(limited, namesIn(modelPointer), (own) => ({ ...model, ...own }), true);
+  const change = { apply: (own: JsonSchema) => ({ ...model, ...own }), isRequired: true };
+  return withMember(limited, namesIn(modelPointer), change);
 }
 
 /** Returns the schema of the query of an upstream's own call. Null when the offer permits no parameter. */
@@ -56,7 +57,7 @@ export function querySchema(limits: readonly Limit[]): JsonSchema | null {
   const ofQuery = limits.filter((limit) => !isOfBody(limit));
   if (ofQuery.length === 0) return null;
   const limited = ofQuery.reduce<JsonSchema>(
-    (schema, limit) => withMember(schema, [limit.pointer.slice(1)], ...narrowing(limit)),
+    (schema, limit) => withMember(schema, [limit.pointer.slice(1)], changeBy(limit)),
     ANY_OBJECT,
   );
   return { ...limited, additionalProperties: false };
@@ -68,12 +69,18 @@ function isOfBody({ pointer }: Limit): boolean {
 }
 
 function withLimit(schema: JsonSchema, limit: Limit): JsonSchema {
-  return withMember(schema, namesIn(limit.pointer), ...narrowing(limit));
+  return withMember(schema, namesIn(limit.pointer), changeBy(limit));
 }
 
-/** Returns how a limit changes the schema of the value that it limits, and whether the value must be there. */
-function narrowing(limit: Limit): [(own: JsonSchema) => JsonSchema, boolean] {
-  return [(own) => narrowed(own, limit), !limit.isOptional];
+/** A change of the schema of a member. */
+interface MemberChange {
+  readonly apply: (own: JsonSchema) => JsonSchema;
+  /** True when the member must be there. */
+  readonly isRequired: boolean;
+}
+
+function changeBy(limit: Limit): MemberChange {
+  return { apply: (own) => narrowed(own, limit), isRequired: !limit.isOptional };
 }
 
 /**
@@ -83,22 +90,27 @@ function narrowing(limit: Limit): [(own: JsonSchema) => JsonSchema, boolean] {
 function withMember(
   schema: JsonSchema,
   [name = "", ...inner]: readonly string[],
-  change: (own: JsonSchema) => JsonSchema,
-  isRequired: boolean,
+  change: MemberChange,
 ): JsonSchema {
-  const { properties = {}, required = [], additionalProperties } = schema;
-  const own = Object.hasOwn(properties, name) ? properties[name] : undefined;
-  if (own === undefined && additionalProperties === false) return schema;
+  const own = memberIn(schema, name);
+  if (own === null && schema.additionalProperties === false) return schema;
   const member =
-    inner.length === 0
-      ? change(own ?? {})
-      : withMember(own ?? ANY_OBJECT, inner, change, isRequired);
-  const isAdded = isRequired && own?.default === undefined && !required.includes(name);
+    inner.length === 0 ? change.apply(own ?? {}) : withMember(own ?? ANY_OBJECT, inner, change);
+  const isRequired = change.isRequired && own?.default === undefined;
   return {
     ...schema,
-    properties: { ...properties, [name]: member },
-    required: isAdded ? [...required, name] : required,
+    properties: { ...schema.properties, [name]: member },
+    required: isRequired ? withName(schema.required, name) : (schema.required ?? []),
   };
+}
+
+/** Returns the schema of a member of an object. Null when the schema does not describe it. */
+function memberIn({ properties = {} }: JsonSchema, name: string): JsonSchema | null {
+  return Object.hasOwn(properties, name) ? (properties[name] ?? null) : null;
+}
+
+function withName(names: JsonSchema["required"], name: string): readonly string[] {
+  return names?.includes(name) === true ? names : [...(names ?? []), name];
 }
 
 /** Returns the schema of a value that also obeys a limit. */
@@ -120,9 +132,9 @@ function bound(keyword: "minimum" | "maximum", value: number): JsonSchema {
 }
 
 /** Returns the type that all values have; undefined when they have several. */
-function typeOf(values: readonly unknown[]): string | undefined {
-  const [type, ...others] = new Set(values.map((value) => typeof value));
-  return others.length === 0 ? type : undefined;
+function typeOf(values: NonNullable<Limit["values"]>): JsonSchema["type"] {
+  const types = ["string", "number", "boolean"] as const;
+  return types.find((type) => values.every((value) => typeof value === type));
 }
 
 /** Returns the member names of which a JSON Pointer (RFC 6901) consists, unescaped. */
