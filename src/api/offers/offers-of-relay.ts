@@ -1,4 +1,4 @@
-import type { Buyer, BuyersOffer, OfferList } from "../../core/offers/offer-list.ts";
+import type { Buyer, ConnectionOffers, OfferList } from "../../core/offers/offer-list.ts";
 import type { Offer } from "../../core/offers/offer.ts";
 import { accountOf, type Caller } from "../../objects/task/caller.ts";
 import type { Context } from "../operation.ts";
@@ -19,19 +19,16 @@ export async function buyerOf(account: string, _context: OfferContext): Promise<
   return await Promise.resolve({ account, tags: [] });
 }
 
-/**
- * Returns the offers of the calling account at a connection, in the order in which a request is compared with them.
- * @returns null for an operator, who needs no offer.
- */
+/** Returns the offers of the calling account at a connection. Null for an operator, who needs no offer. */
 export async function offersTo(
   caller: Caller,
   connection: string,
   context: OfferContext,
-): Promise<readonly BuyersOffer[] | null> {
+): Promise<ConnectionOffers | null> {
   const account = accountOf(caller);
   if (account === null) return null;
   const [offers, buyer] = await Promise.all([offersOfRelay(context), buyerOf(account, context)]);
-  return offers.at(connection, buyer);
+  return offers.offersAt(connection, buyer);
 }
 
 /**
