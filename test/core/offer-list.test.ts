@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { firstFor, OfferList } from "../../src/core/offers/offer-list.ts";
+import { OfferList } from "../../src/core/offers/offer-list.ts";
 import type { Offer } from "../../src/core/offers/offer.ts";
 
 function anOffer(name: string, changes: Partial<Offer> = {}): Offer {
@@ -58,7 +58,7 @@ it("offers for other accounts, for tags that an account does not have and of oth
   expect(new OfferList(offers).at("none", ACME)).toEqual([]);
 });
 
-it("among offers of an account's tags, among its own and among those for all, the lower rank comes first, and of equal ranks the one that is given first", () => {
+it("among offers of one tag, among those of an account and among those for all, the lower rank comes first, and of equal ranks the one that is given first", () => {
   for (const audience of [forTags("gold"), forAccounts("acme"), {}]) {
     const offers = [
       anOffer("c", { ...audience, rank: 5 }),
@@ -67,8 +67,13 @@ it("among offers of an account's tags, among its own and among those for all, th
     ];
     expect(offersOf(offers).map(([name]) => name)).toEqual(["b", "c", "a"]);
   }
-  const mixed = [anOffer("gold", forTags("gold")), anOffer("eu", { ...forTags("eu"), rank: 1 })];
-  expect(offersOf(mixed).map(([name]) => name)).toEqual(["eu", "gold"]);
+});
+
+it("offers of several tags of an account come tag by tag, in the order of its tags, whatever their rank", () => {
+  const offers = [anOffer("eu", { ...forTags("eu"), rank: 1 }), anOffer("gold", forTags("gold"))];
+  expect(offersOf(offers).map(([name]) => name)).toEqual(["gold", "eu"]);
+  const other = { account: "acme", tags: ["eu", "gold"] };
+  expect(offersOf(offers, other).map(([name]) => name)).toEqual(["eu", "gold"]);
 });
 
 it("an offer that names both an account and tags of the account is listed once, as the account's own", () => {
@@ -76,17 +81,67 @@ it("an offer that names both an account and tags of the account is listed once, 
   expect(offersOf([both])).toEqual([["both", { kind: "account" }]]);
 });
 
-it("the offer for a call is the first that has its key owner, path and model", () => {
-  const call = { keyOwner: "connection", path: "/v1", model: "m-2" } as const;
-  const nameOf = (...offers: readonly Offer[]) =>
-    firstFor(new OfferList(offers).at("ark", ACME), call)?.offer.name;
+/** Returns the name of the first offer for a request at the connection `ark`; null when there is none. */
+function firstOf(offers: readonly Offer[], model: string | null, path = "/v1", buyer = ACME) {
+  const placed = new OfferList(offers).offersAt("ark", buyer).at("connection", path);
+  return placed.first(model)?.offer.name ?? null;
+}
+
+it("the offer for a request is the first that has its key owner, path and model, also where models are named and given with * side by side", () => {
   const any = anOffer("any", { models: ["*"] });
-  expect(nameOf(any)).toBe("any");
-  expect(nameOf(anOffer("own-key", { models: ["*"], keyOwner: "customer" }), any)).toBe("any");
-  expect(nameOf(anOffer("path", { models: ["*"], path: "/v2" }), any)).toBe("any");
-  expect(nameOf(anOffer("model", { models: ["m", "n*"] }), any)).toBe("any");
-  expect(nameOf(anOffer("exact", { models: ["x", "m-*"], path: "/v1" }), any)).toBe("exact");
-  expect(nameOf(anOffer("x", { models: ["x"] }))).toBe(undefined);
+  expect(firstOf([any], "m-2")).toBe("any");
+  const others = [
+    anOffer("own-key", { models: ["*"], keyOwner: "customer" }),
+    anOffer("path", { models: ["*"], path: "/v2" }),
+    anOffer("model", { models: ["m", "n*"] }),
+  ];
+  expect(firstOf([...others, any], "m-2")).toBe("any");
+  expect(firstOf(others, "m-2")).toBe(null);
+  expect(firstOf(others, "m-2", "/v2")).toBe("path");
+  const exact = anOffer("exact", { models: ["x", "m-2"], path: "/v1" });
+  const glob = anOffer("glob", { models: ["y", "m-*"] });
+  expect(firstOf([exact, glob, any], "m-2")).toBe("exact");
+  expect(firstOf([glob, exact, any], "m-2")).toBe("glob");
+  expect(firstOf([glob, exact, any], "m-2", "/v9")).toBe("glob");
+  expect(firstOf([exact, any], "m-2", "/v9")).toBe("any");
+  expect(firstOf([exact, exact, any], "x")).toBe("exact");
+});
+
+it("a request that names no model has the first offer for any model, and none where all offers name models", () => {
+  const named = anOffer("named", { models: ["m", "**"] });
+  expect(firstOf([named], null)).toBe(null);
+  expect(firstOf([named, anOffer("any", { models: ["m", "*"] })], null)).toBe("any");
+});
+
+it("an offer for all decides where the account's own offers and those of its tags have another model", () => {
+  const offers = [
+    anOffer("all", { models: ["*"] }),
+    anOffer("gold", { ...forTags("gold"), models: ["g"] }),
+    anOffer("own", { ...forAccounts("acme"), models: ["o"] }),
+  ];
+  expect(["o", "g", "x"].map((model) => firstOf(offers, model))).toEqual(["own", "gold", "all"]);
+});
+
+const priced = (credits: number) => ({ price: { credits, rule: null } });
+const placedOf = (...offers: readonly Offer[]) =>
+  new OfferList(offers).offersAt("ark", ACME).at("connection", "/v1");
+
+it("of the offers for a place it is known whether all have a price, which is the cheapest, and which members they limit, over all for whom they are", () => {
+  const limit = { values: [1], min: null, max: null, isOptional: false };
+  const own = anOffer("own", {
+    ...forAccounts("acme"),
+    ...priced(7),
+    limits: [{ ...limit, pointer: "/a/b" }],
+  });
+  const all = anOffer("all", { ...priced(5), limits: [{ ...limit, pointer: "?q" }] });
+  expect(placedOf(own, all)).toMatchObject({
+    isEmpty: false,
+    areAllPriced: true,
+    leastCredits: 5,
+    limitedPointers: ["/a", "/a/b"],
+  });
+  expect(placedOf(own, anOffer("free"))).toMatchObject({ areAllPriced: false, leastCredits: 0 });
+  expect(placedOf()).toMatchObject({ isEmpty: true, areAllPriced: false, limitedPointers: [] });
 });
 
 it("an offer is found by its name, and no other", () => {

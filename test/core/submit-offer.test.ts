@@ -1,10 +1,9 @@
 import { expect, it } from "vitest";
 import {
   decideOffer as decide,
-  dependOnBody,
   type OfferDecision,
   type OfferRequest,
-  watchedPointers,
+  placeRefusal,
 } from "../../src/api/submit/offer.ts";
 import type { Found } from "../../src/api/submit/json-body.ts";
 import { parseOffers } from "../../src/config/offers.ts";
@@ -20,12 +19,22 @@ function offersOf(...written: readonly object[]): readonly Offer[] {
 
 const BUYER = { account: "acme", tags: [] };
 
+/** Parts of a request that are known before its body is read. */
+interface Place {
+  readonly keyOwner: "connection" | "customer";
+  readonly path: string;
+}
+type Asked = OfferRequest & Place;
+
 /** Returns the price by which an account without tags may submit a request, or why it may not. */
-function decideOffer(offers: readonly Offer[], request: OfferRequest) {
-  const decision: OfferDecision = decide(
-    new OfferList(offers).at(request.connection, BUYER),
-    request,
-  );
+function decideOffer(offers: readonly Offer[], request: Asked) {
+  const { connection, keyOwner, path } = request;
+  const offered = new OfferList(offers).offersAt(connection, BUYER);
+  const placed = offered.at(keyOwner, path);
+  if (placed.isEmpty) {
+    return { kind: "refused", detail: placeRefusal(offered, { connection, keyOwner }) };
+  }
+  const decision: OfferDecision = decide(placed, request);
   return decision.kind === "offered" ? { kind: "offered", price: decision.offer.price } : decision;
 }
 
@@ -42,14 +51,14 @@ function memberOf(value: Value): Found {
   return { kind: Array.isArray(value) ? "array" : "object" };
 }
 
-interface Changes extends Partial<Omit<OfferRequest, "member" | "query">> {
+interface Changes extends Partial<Omit<Asked, "member" | "query">> {
   /** The members of the body by their JSON Pointers. */
   readonly body?: Readonly<Record<string, Value>>;
   readonly query?: string;
 }
 
 /** Builds a request for the model `m` at the connection `ark`. */
-function aRequest({ body = {}, query = "", ...changes }: Changes = {}): OfferRequest {
+function aRequest({ body = {}, query = "", ...changes }: Changes = {}): Asked {
   const members = new Map(Object.entries(body).map(([at, value]) => [at, memberOf(value)]));
   return {
     connection: "ark",
@@ -300,7 +309,8 @@ it.each([
   [false, "without offers", []],
 ])("that the body of a form must be read is %s %s", (isRead, _, changes) => {
   const offers = offersOf(...changes.map((each) => ({ ...OFFER, models: ["*"], ...each })));
-  expect(dependOnBody(new OfferList(offers).at("ark", BUYER))).toBe(isRead);
+  const placed = new OfferList(offers).offersAt("ark", BUYER).at("connection", PATH);
+  expect(placed.dependOnBody).toBe(isRead);
 });
 
 it("a form that the relay does not read is permitted by the first offer for any model, if its query is within the limits of this offer", () => {
@@ -317,15 +327,16 @@ it("a form that the relay does not read is permitted by the first offer for any 
   });
 });
 
-it("the members that the relay looks up in a request body are those that offers of the connection limit and the objects around them, each once", () => {
+it("the members that the relay looks up in a request body are those that offers for its place limit and the objects around them, each once", () => {
   const offers = offersOf(
     { ...OFFER, limits: { "/a/b/c~1d": [1], "?q/r": [1], "/e": [1] } },
     { ...OFFER, models: ["n"], path: "/v2", limits: { "/a/b/f": [1], "/e": [2] } },
     { ...OFFER, connection: "fal", limits: { "/g": [1] } },
   );
-  const watched = (connection: string) =>
-    watchedPointers(new OfferList(offers).at(connection, BUYER));
-  expect(watched("ark")).toEqual(["/a", "/a/b", "/a/b/c~1d", "/e", "/a/b/f"]);
-  expect(watched("fal")).toEqual(["/g"]);
-  expect(watched("kling")).toEqual([]);
+  const limited = (connection: string, path: string) =>
+    new OfferList(offers).offersAt(connection, BUYER).at("connection", path).limitedPointers;
+  expect(limited("ark", "/v2")).toEqual(["/a", "/a/b", "/a/b/c~1d", "/e", "/a/b/f"]);
+  expect(limited("ark", PATH)).toEqual(["/a", "/a/b", "/a/b/c~1d", "/e"]);
+  expect(limited("fal", PATH)).toEqual(["/g"]);
+  expect(limited("kling", PATH)).toEqual([]);
 });

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, it } from "vitest";
-import { firstFor, OfferList } from "../../src/core/offers/offer-list.ts";
+import { OfferList } from "../../src/core/offers/offer-list.ts";
 import type { Offer } from "../../src/core/offers/offer.ts";
 import { visibleOffers } from "../../src/core/offers/visible-offers.ts";
 
@@ -94,7 +94,7 @@ it("every call that an account may make is priced by an offer that it sees, and 
       const visible = visibleOffers(list, ACME);
       const keyOwner = "connection";
       const nameOf = (asked: { path: string; model: string }) =>
-        firstFor(list.at("ark", ACME), { keyOwner, ...asked })?.offer.name ?? null;
+        list.offersAt("ark", ACME).at(keyOwner, asked.path).first(asked.model)?.offer.name ?? null;
       const paid = nameOf({ path, model });
       if (paid !== null) expect(visible.map(({ offer }) => offer.name)).toContain(paid);
       for (const { offer, models } of visible) {

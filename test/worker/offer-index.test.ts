@@ -89,6 +89,17 @@ it("requests of one isolate that come at the same moment wait for one reading", 
   expect(calls.filter(isRead)).toHaveLength(before + 1);
 });
 
+it("requests that come at the same moment to an isolate that has not read for a minute all wait for the changed price", async () => {
+  const { bindings, other, calls, costs } = await aRelay();
+  await costs(other);
+  await offerFor(bindings, "video", 70);
+  pass(60 * SECOND);
+  const before = calls.filter(isRead).length;
+  const priced = await Promise.all(Array.from({ length: 5 }, () => costs(other)));
+  expect(priced.map(({ credits }) => credits)).toEqual([70, 70, 70, 70, 70]);
+  expect(calls.filter(isRead)).toHaveLength(before + 1);
+});
+
 it("without offers an isolate reads once for the submissions of accounts, and never for those of operators or for other requests", async () => {
   const { bindings, calls } = aBook();
   anArk();

@@ -186,6 +186,23 @@ it("an account pays and is refused by its own price alone, whatever others pay f
   expect(`${first.text}${poor.text}`).not.toMatch(SECRETS);
 });
 
+it("the refusal of a large body, which is made before the offer is chosen, does not tell an account the lower price of the general offer", async () => {
+  const account = await anAccount(3);
+  const { key } = await aKey(account);
+  const offer = { connection: "ark", path: ARK_PATH, models: [MODEL] };
+  const OFFERS = JSON.stringify([
+    { ...offer, price: { credits: 777 } },
+    { ...offer, accounts: [account], price: { credits: 888 } },
+  ]);
+  const response = await callWith({ ...BINDINGS, OFFERS }, `/v1/submit/ark${ARK_PATH}`, {
+    key,
+    headers: { "Idempotency-Key": crypto.randomUUID() },
+    body: { model: MODEL, content: [{ type: "text", text: "a".repeat(100_000) }] },
+  });
+  expect(response.status).toBe(402);
+  expect(await response.text()).not.toMatch(/777/);
+});
+
 it("a task that an account reads names neither the offer, nor its version, nor the connection", async () => {
   anArk();
   const { send } = await anAttack();

@@ -78,7 +78,7 @@ export async function requireJobPlace(call: CallAboutJob): Promise<JobPlace> {
   const { config } = call.runtime;
   const name = call.params.connection;
   const offers = await offersTo(call.caller, name, call);
-  const isHidden = offers?.length === 0;
+  const isHidden = offers?.isEmpty === true;
   if (isHidden && !config.connections.has(name)) throw hiddenConnection(name);
   const connection = requireConnection(name, config, offers === null);
   const { provider } = connection;

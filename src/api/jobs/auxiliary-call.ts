@@ -134,7 +134,7 @@ async function isOffered(
   const { keyOwner } = call.body;
   const offers = await offersTo(call.caller, name, call);
   if (offers === null) return true;
-  return offers.some(
+  return offers.all.some(
     ({ offer }) => offer.keyOwner === keyOwner && (offer.takesUploads || !isForUpload),
   );
 }

@@ -28,7 +28,7 @@ const UNREAD = "The relay could not read its offers.";
 class OfferIndex {
   #book: OfferBook | null = null;
   #readAt: number | null = null;
-  #triedAt: number | null = null;
+  #failedAt: number | null = null;
   /** The reading for which other requests may wait too, and when it began. Null when there is none. */
   #shared: { readonly ended: Promise<unknown>; readonly since: number } | null = null;
 
@@ -37,7 +37,7 @@ class OfferIndex {
    * @throws Problem `unavailable` when they were never read.
    */
   async current(context: OfferContext): Promise<OfferBook> {
-    const times = { readAt: this.#readAt, triedAt: this.#triedAt };
+    const times = { readAt: this.#readAt, failedAt: this.#failedAt };
     const need = readingNeeded(times, Date.now());
     if (need !== "none") {
       const ended = this.#sharedReading(context);
@@ -50,7 +50,6 @@ class OfferIndex {
   /** Reads what has changed, and returns the offers as they are now. @throws Problem when they cannot be read. */
   async latest(context: OfferContext): Promise<OfferBook> {
     const startedAt = Date.now();
-    this.#triedAt = startedAt;
     const { isWhole, changes, revision } = await readChanges(
       this.#book?.revision ?? 0,
       context.env,
@@ -70,13 +69,18 @@ class OfferIndex {
     if (this.#shared !== null && since - this.#shared.since < LOST_AFTER_MS) {
       return this.#shared.ended;
     }
-    const read = withTimeout("offers", () => this.latest(context), null, READ_TIMEOUT_MS);
-    const ended = read.finally(() => {
-      this.#shared = null;
-    });
+    const ended = this.#readInTime(context);
     this.#shared = { ended, since };
     context.env.startup.waitUntil(ended);
     return ended;
+  }
+
+  /** Reads the offers, and notes a failure. It never throws. */
+  async #readInTime(context: OfferContext): Promise<void> {
+    const read = () => this.latest(context);
+    const book = await withTimeout<OfferBook | null>("offers", read, null, READ_TIMEOUT_MS);
+    if (book === null) this.#failedAt = Date.now();
+    this.#shared = null;
   }
 }
 

@@ -1,4 +1,4 @@
-import type { Buyer, BuyersOffer, OfferList } from "../../core/offers/offer-list.ts";
+import type { Buyer, ConnectionOffers, OfferList } from "../../core/offers/offer-list.ts";
 import type { Offer } from "../../core/offers/offer.ts";
 import { type VisibleOffer, visibleOffers } from "../../core/offers/visible-offers.ts";
 import { accountOf, type Caller } from "../../objects/task/caller.ts";
@@ -30,19 +30,16 @@ export async function buyerAmong(
   return offers.hasTags ? await buyerOf(account, context) : { account, tags: [] };
 }
 
-/**
- * Returns the offers of the calling account at a connection, in the order in which a request is compared with them.
- * @returns null for an operator, who needs no offer.
- */
+/** Returns the offers of the calling account at a connection. Null for an operator, who needs no offer. */
 export async function offersTo(
   caller: Caller,
   connection: string,
   context: OfferContext,
-): Promise<readonly BuyersOffer[] | null> {
+): Promise<ConnectionOffers | null> {
   const account = accountOf(caller);
   if (account === null) return null;
   const offers = await offersOfRelay(context);
-  return offers.at(connection, await buyerAmong(offers, account, context));
+  return offers.offersAt(connection, await buyerAmong(offers, account, context));
 }
 
 /** Returns the offers that an account sees. Those of connections that are disabled or gone are left out. */

@@ -9,7 +9,7 @@ import { submitAdapterOf } from "../../providers/submit-target.ts";
 import { AccountId } from "../http/fields.ts";
 import { invalidRequest, Problem } from "../http/problem.ts";
 import type { Context } from "../operation.ts";
-import { offersAt } from "../submit/offer.ts";
+import { placeRefusal } from "../submit/offer.ts";
 import { prepareCall, type SubmitPlace } from "../submit/prepared-call.ts";
 import { requireConnection } from "../submit/submit-place.ts";
 import { UpstreamCall } from "../submit/upstream-call.ts";
@@ -50,12 +50,11 @@ export async function tryOffer(
   const known = account === ANYBODY ? { tags: [] } : await buyerOf(account, context);
   const buyer = { account, tags: trial.tags ?? known.tags };
   const all = [...others, offer].toSorted((a, b) => (a.name < b.name ? -1 : 1));
-  const offered = new OfferList(all).at(offer.connection, buyer);
-  const { connection, keyOwner } = offer;
-  const found = offersAt(offered, { connection, keyOwner, path });
-  if (found.kind === "refused") return refusal("forbidden", found.detail);
+  const offered = new OfferList(all).offersAt(offer.connection, buyer);
+  const offers = offered.at(offer.keyOwner, path);
+  if (offers.isEmpty) return refusal("forbidden", placeRefusal(offered, offer));
   const caller: Caller = { kind: "account", id: account, role: "full", key: "try" };
-  const source = { offers: found.offers, reserve: async () => {}, storeForm: null };
+  const source = { offers, reserve: async () => {}, storeForm: null };
   try {
     const place = placeOf(offer, path, context);
     const call = callOf(trial, path, offer);

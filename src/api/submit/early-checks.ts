@@ -3,7 +3,7 @@
  * that will be refused anyway.
  */
 import type { Runtime } from "../../config/runtime.ts";
-import type { BuyersOffer } from "../../core/offers/offer-list.ts";
+import type { ConnectionOffers, PlacedOffers } from "../../core/offers/offer-list.ts";
 import { canKeepAnswers } from "../../config/output-config.ts";
 import type { Env } from "../../env.ts";
 import { settingsOf } from "../../objects/account/account-profile.ts";
@@ -12,25 +12,27 @@ import { callLedger } from "../accounts/account-client.ts";
 import { Problem } from "../http/problem.ts";
 import { insufficientCredits, monthlyLimitReached, taskClient } from "../tasks/task-client.ts";
 import { type BodyReservation, SMALL_BODY_BYTES } from "./body-budget.ts";
-import { offersAt } from "./offer.ts";
+import { placeRefusal } from "./offer.ts";
 import { RESPOND_ASYNC } from "./preference.ts";
 import type { SubmitPlace } from "./prepared-call.ts";
 import type { UpstreamCall } from "./upstream-call.ts";
 
 /**
  * Returns those of an account's offers at a connection that may apply to its call at this path with this kind of key.
+ * Null for an operator.
  * @param offers the account's offers at the connection. Null for an operator, who needs no offer.
  * @throws Problem `forbidden` when no offer can apply.
  */
 export function requireOffers(
-  offers: readonly BuyersOffer[] | null,
+  offers: ConnectionOffers | null,
   { connection }: SubmitPlace,
   { keyOwner, path }: UpstreamCall,
-): readonly BuyersOffer[] {
-  if (offers === null) return [];
-  const found = offersAt(offers, { connection: connection.name, keyOwner, path });
-  if (found.kind === "offers") return found.offers;
-  throw new Problem("forbidden", { detail: found.detail });
+): PlacedOffers | null {
+  if (offers === null) return null;
+  const placed = offers.at(keyOwner, path);
+  if (!placed.isEmpty) return placed;
+  const detail = placeRefusal(offers, { connection: connection.name, keyOwner });
+  throw new Problem("forbidden", { detail });
 }
 
 /**
@@ -53,13 +55,14 @@ export function requireMode(
   throw new Problem("not_configured", { detail, headers: { "Retry-After": "60" } });
 }
 
-/** The submission for whose body memory is to be reserved, with the offers that may apply to it. */
+/** The submission for whose body memory is to be reserved. */
 export interface ReservedFor {
   readonly env: Env;
   readonly runtime: Runtime;
   readonly caller: Caller;
   readonly taskId: string;
-  readonly offers: readonly BuyersOffer[];
+  /** The offers that may apply. Null for a submission of an operator. */
+  readonly offers: PlacedOffers | null;
 }
 
 /**
@@ -86,7 +89,7 @@ export async function requireFunds(reservedFor: ReservedFor): Promise<void> {
   // With SETTLEMENT_URL the ledger charges nothing, so that its balances decide nothing.
   if (runtime.config.settlementUrl !== null) return;
   const account = accountOf(caller);
-  const price = Math.min(...offers.map(({ offer }) => offer.price?.credits ?? 0));
+  const price = offers?.leastCredits ?? 0;
   if (account === null || price === 0) return;
   const state = await callLedger(env, account, (object) => object.describe());
   const { balance, monthSpent: spent = 0 } = state;
@@ -95,6 +98,7 @@ export async function requireFunds(reservedFor: ReservedFor): Promise<void> {
   if (balance >= price && !isOver) return;
   // A repeated submission is not charged again.
   if ((await taskClient(env, taskId).read(caller)) !== null) return;
-  if (balance < price || limit === null) throw insufficientCredits(balance, price);
-  throw monthlyLimitReached({ limit, spent }, price);
+  // The cheapest price may be that of an offer which is only for others in place of the account's own.
+  if (balance < price || limit === null) throw insufficientCredits(balance, null);
+  throw monthlyLimitReached({ limit, spent }, null);
 }

@@ -1,6 +1,6 @@
 import type { Runtime } from "../../config/runtime.ts";
 import { type JsonObject, type JsonValue, wellFormedMembers } from "../../core/json.ts";
-import type { BuyersOffer } from "../../core/offers/offer-list.ts";
+import type { BuyersOffer, PlacedOffers } from "../../core/offers/offer-list.ts";
 import type { Caller } from "../../objects/task/caller.ts";
 import { accountOf } from "../../objects/task/caller.ts";
 import { areHooksVerified } from "../../providers/verifies-hooks.ts";
@@ -21,7 +21,7 @@ import { invalidJson } from "../http/body.ts";
 import { invalidRequest, Problem } from "../http/problem.ts";
 import { asksForOutput, inlinePointers } from "./inline-request.ts";
 import { editBody, listIn, type NewValue, type ScannedBody, scanBody } from "./json-body.ts";
-import { decideOffer, dependOnBody, watchedPointers } from "./offer.ts";
+import { decideOffer } from "./offer.ts";
 import { formAsJson } from "./form-body.ts";
 import { readHeldForm, type ReadForm } from "./held-form.ts";
 import { requireBoundary, type StoredForm } from "./pending-call.ts";
@@ -95,8 +95,8 @@ const LIST = /\[\]$/;
 
 /** What is needed to read the body of a call and to check what it asks for. */
 export interface BodySource {
-  /** The offers that may apply to the call of an account. Empty for an operator. */
-  readonly offers: readonly BuyersOffer[];
+  /** The offers that may apply to the call of an account. Null for an operator. */
+  readonly offers: PlacedOffers | null;
   /** Reserves memory for a JSON body of this many bytes. */
   readonly reserve: (bytes: number) => Promise<void>;
   /** Stores the form (multipart body) of the call. Null when the client waits for the answer, so that none is stored. */
@@ -147,7 +147,7 @@ async function readForm(
     const { fields, digest } = await storeForm();
     return { fields, digest, bytes: null };
   }
-  if (!dependOnBody(offers)) return null;
+  if (offers?.dependOnBody !== true) return null;
   const boundary = requireBoundary(call.headers);
   const bytes = await readSubmittedBody(call, bodyLimitOf(accountOf(caller), config), reserve);
   return await readHeldForm(bytes, boundary);
@@ -175,8 +175,8 @@ async function prepareRead(
   const isOutputAsked = asksForOutput(place, scanned, config);
   const model = modelIn(place, scanned);
   const member = (pointer: string) => scanned.members.get(pointer);
-  const asked = { ...requestOf(call, place, query), model, areTexts, member };
-  const offer = requireOffer(asked, caller, offers);
+  const asked = { ...requestOf(place, query), model, areTexts, member };
+  const offer = requireOffer(asked, offers);
   if (isOfAccount) requireNothingHidden(place.target, bytes, scanned);
   const read = {
     model,
@@ -230,11 +230,11 @@ async function prepareUnread(
   call: UpstreamCall,
   place: SubmitPlace,
   caller: Caller,
-  offers: readonly BuyersOffer[],
+  offers: PlacedOffers | null,
 ): Promise<PreparedCall> {
-  const request = requestOf(call, place, new URLSearchParams(call.query));
+  const request = requestOf(place, new URLSearchParams(call.query));
   const unread = { model: null, areTexts: false, member: () => undefined };
-  const offer = requireOffer({ ...request, ...unread }, caller, offers);
+  const offer = requireOffer({ ...request, ...unread }, offers);
   return {
     model: place.connection.provider.name,
     parameters: null,
@@ -246,9 +246,8 @@ async function prepareUnread(
   };
 }
 
-function requestOf({ path, keyOwner }: UpstreamCall, place: SubmitPlace, query: URLSearchParams) {
-  const { name: connection } = place.connection;
-  return { connection, keyOwner, path, query, hookField: hookField(place) };
+function requestOf(place: SubmitPlace, query: URLSearchParams) {
+  return { connection: place.connection.name, query, hookField: hookField(place) };
 }
 
 /**
@@ -294,7 +293,7 @@ function pointerOf(field: string): string {
 function watchedBy(
   place: SubmitPlace,
   { isAsync }: UpstreamCall,
-  offers: readonly BuyersOffer[],
+  offers: PlacedOffers | null,
 ): readonly string[] {
   const { target } = place;
   const hooks = hookParametersOf(place);
@@ -312,7 +311,7 @@ function watchedBy(
       ...Object.keys(target.required ?? {}),
       ...inlinePointers(target),
       ...(target.hidden?.pointers ?? []),
-      ...watchedPointers(offers),
+      ...(offers?.limitedPointers ?? []),
     ]),
   ];
 }
@@ -411,10 +410,9 @@ function requireNothingHidden(
 /** Returns the offer by which an account submits a call. Null for an operator. @throws Problem `forbidden` when none permits it. */
 function requireOffer(
   request: Parameters<typeof decideOffer>[1],
-  caller: Caller,
-  offers: readonly BuyersOffer[],
+  offers: PlacedOffers | null,
 ): BuyersOffer | null {
-  if (accountOf(caller) === null) return null;
+  if (offers === null) return null;
   const decision = decideOffer(offers, request);
   if (decision.kind === "offered") return { offer: decision.offer, reason: decision.reason };
   throw new Problem("forbidden", { detail: decision.detail });

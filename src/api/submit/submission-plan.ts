@@ -1,6 +1,5 @@
 import type { Runtime } from "../../config/runtime.ts";
 import { linkDigest } from "../../core/record/input-links.ts";
-import type { BuyersOffer } from "../../core/offers/offer-list.ts";
 import type { Price } from "../../core/record/price-rule.ts";
 import type { SubmissionStart } from "../../core/record/submission.ts";
 import { SECOND_MS } from "../../core/time.ts";
@@ -82,7 +81,7 @@ export async function planSubmission(
   const asked = readRelayHeaders(call.headers, caller);
   const offers = requireOffers(offered, place, call);
   requireMode(place, call, runtime);
-  if (areAllPriced(offers)) requireName(asked, submitCall);
+  if (offers?.areAllPriced === true) requireName(asked, submitCall);
   const id = asked.taskId ?? (key === null ? crypto.randomUUID() : await idOf(caller, key));
   const source = bodySource(call, { env, runtime, caller, taskId: id, offers }, memory, pending);
   const prepared = await prepareCall(call, place, caller, runtime, source);
@@ -235,11 +234,6 @@ function requireName({ taskId }: RelayHeaders, { idempotencyKey }: SubmitCall): 
   if (taskId !== null || idempotencyKey !== null) return;
   const message = "is required for a submission with a price";
   throw invalidRequest([{ path: "/Idempotency-Key", message }]);
-}
-
-/** Tells whether there are offers, and all of them have a price. */
-function areAllPriced(offers: readonly BuyersOffer[]): boolean {
-  return offers.length > 0 && offers.every(({ offer }) => offer.price !== null);
 }
 
 /** Returns the price that an operator states for a submission; null when it costs nothing. */

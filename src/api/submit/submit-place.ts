@@ -1,5 +1,5 @@
 import type { Config } from "../../config/config.ts";
-import type { BuyersOffer } from "../../core/offers/offer-list.ts";
+import type { ConnectionOffers } from "../../core/offers/offer-list.ts";
 import { keySettingOf } from "../../config/needed-settings.ts";
 import {
   type Connection,
@@ -32,11 +32,11 @@ export function requireSubmitPlace(
   name: string,
   call: UpstreamCall,
   config: Config,
-  offers: readonly BuyersOffer[] | null,
+  offers: ConnectionOffers | null,
 ): SubmitPlace {
   const { path } = call;
   // An account learns nothing of a connection at which it may submit nothing, not even that there is one.
-  if (offers?.length === 0) throw hiddenConnection(name);
+  if (offers?.isEmpty === true) throw hiddenConnection(name);
   const isOperator = offers === null;
   const connection = requireConnection(name, config, isOperator);
   const { provider } = connection;
@@ -131,7 +131,7 @@ function customerPlace(
   throw invalidRequest([{ path: `/${header}`, message }]);
 }
 
-function startsNoJob(connection: Connection, offers: readonly BuyersOffer[] | null): Problem {
+function startsNoJob(connection: Connection, offers: ConnectionOffers | null): Problem {
   const { provider } = connection;
   const known =
     provider.polls === null
@@ -145,8 +145,8 @@ function startsNoJob(connection: Connection, offers: readonly BuyersOffer[] | nu
 }
 
 /** Returns a sentence that names the paths at which accounts may submit. */
-function offeredPaths(offers: readonly BuyersOffer[]): string {
-  const paths = [...new Set(offers.flatMap(({ offer }) => offer.path ?? []))];
+function offeredPaths(offers: ConnectionOffers): string {
+  const paths = [...new Set(offers.all.flatMap(({ offer }) => offer.path ?? []))];
   return paths.length === 0
     ? "The documentation of the upstream has the paths that do."
     : `Offered to you: ${paths.join(", ")}.`;

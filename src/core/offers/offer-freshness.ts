@@ -14,8 +14,8 @@ export const RETRY_AFTER_MS = 5 * SECOND_MS;
 export interface ReadingTimes {
   /** Time at which the latest successful reading began. Null when there was none. */
   readonly readAt: number | null;
-  /** Time at which the latest reading began, whatever became of it. Null when there was none. */
-  readonly triedAt: number | null;
+  /** Time at which the latest reading has failed. Null when none has. */
+  readonly failedAt: number | null;
 }
 
 /**
@@ -25,15 +25,13 @@ export interface ReadingTimes {
  * - `wait`: it waits until they are read.
  */
 export function readingNeeded(
-  { readAt, triedAt }: ReadingTimes,
+  { readAt, failedAt }: ReadingTimes,
   now: number,
 ): "none" | "beside" | "wait" {
   if (readAt === null) return "wait";
   // After a step of the clock into the past, the age is not known.
   const age = now < readAt ? Infinity : now - readAt;
   if (age < READ_AFTER_MS) return "none";
-  const isJustTried =
-    triedAt !== null && triedAt > readAt && Math.abs(now - triedAt) < RETRY_AFTER_MS;
-  if (isJustTried) return "none";
+  if (failedAt !== null && Math.abs(now - failedAt) < RETRY_AFTER_MS) return "none";
   return age < WAIT_AFTER_MS ? "beside" : "wait";
 }
