@@ -25,6 +25,7 @@ const LAYERS: Layers = [
 const CORE_LAYERS: Layers = [
   ["output-metadata"],
   ["record"],
+  ["offers"],
   ["plans"],
   ["polls"],
   ["events", "views"],

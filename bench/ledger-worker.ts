@@ -1,7 +1,19 @@
 import type { AccountObject } from "../src/objects/account/account-object.ts";
 
 export { AccountObject } from "../src/objects/account/account-object.ts";
-export { TaskObject } from "../src/objects/task/task-object.ts";
+// Classes of objects that the harness binds; nothing calls them.
+export {
+  CallObject,
+  ConnectionObject,
+  DeploymentObject,
+  DigestObject,
+  HostObject,
+  JobObject,
+  ListenersObject,
+  OutputObject,
+  QueueObject,
+  TaskObject,
+} from "./startup/bare-worker.ts";
 
 type Account = DurableObjectStub<AccountObject>;
 
@@ -9,6 +21,7 @@ const PRICE = 3;
 const GRANTED = 1_000_000_000;
 /** Name of an API key without a label; all such names have this length. */
 const KEY_NAME = "5e884898";
+const MODEL = "doubao-seedance-2-0-260128";
 
 /**
  * Worker that charges and refunds one account, `concurrency` pairs at a time, until `pairs` are done or `ms`
@@ -39,7 +52,8 @@ export default {
 async function chargeAndRefund(account: Account): Promise<void> {
   const [taskId, reference] = [crypto.randomUUID(), crypto.randomUUID()];
   const notAfter = Date.now() + 2_000;
-  const charged = await account.charge({ reference, amount: PRICE }, taskId, notAfter, KEY_NAME);
+  const order = { reference, amount: PRICE };
+  const charged = await account.charge(order, taskId, notAfter, KEY_NAME, MODEL);
   if (charged.kind !== "charged") throw new Error(`the charge was answered with ${charged.kind}`);
   if (!(await account.refund(reference, taskId))) throw new Error("the charge was not refunded");
 }

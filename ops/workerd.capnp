@@ -49,6 +49,7 @@ const relay :Workerd.Worker = (
     (className = "JobObject", uniqueKey = "jobs", enableSql = true),
     (className = "CallObject", uniqueKey = "calls", enableSql = true),
     (className = "QueueObject", uniqueKey = "queues", enableSql = true),
+    (className = "OfferBookObject", uniqueKey = "offer_book", enableSql = true),
   ],
   durableObjectStorage = (localDisk = "disk"),
   bindings = [
@@ -66,6 +67,7 @@ const relay :Workerd.Worker = (
     (name = "JOBS", durableObjectNamespace = (className = "JobObject", serviceName = "relay")),
     (name = "CALLS", durableObjectNamespace = (className = "CallObject", serviceName = "relay")),
     (name = "QUEUES", durableObjectNamespace = (className = "QueueObject", serviceName = "relay")),
+    (name = "OFFER_BOOK", durableObjectNamespace = (className = "OfferBookObject", serviceName = "relay")),
     (name = "CALLBACK_SCHEDULE_S", fromEnvironment = "CALLBACK_SCHEDULE_S"),
     (name = "CALLBACK_TIMEOUT_S", fromEnvironment = "CALLBACK_TIMEOUT_S"),
     (name = "RETENTION_DAYS", fromEnvironment = "RETENTION_DAYS"),

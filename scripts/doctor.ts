@@ -5,7 +5,7 @@ import { parseArgs } from "node:util";
 import { outputsBucketOf } from "./deploy/outputs-bucket.ts";
 import { examine, NoRelay } from "./doctor/examine.ts";
 import { lineOf } from "./doctor/finding.ts";
-import { keyFile, operatorKey } from "./doctor/operator-key.ts";
+import { isLoopbackHost, keyFile, operatorKey } from "./doctor/operator-key.ts";
 import { NoAnswer, Relay } from "./doctor/relay.ts";
 import { type Environment, ENVIRONMENTS, isEnvironmentName } from "./environments.ts";
 import { printHelp } from "./help.ts";
@@ -33,7 +33,7 @@ async function main(): Promise<number> {
     return EXIT.unreachable;
   }
   const { url, to, environment } = options;
-  const isLocal = /^(localhost|127(\.\d+){3}|\[::1\])$/.test(url.hostname);
+  const isLocal = isLoopbackHost(url.hostname);
   const file = keyFile(environment, isLocal);
   const relay = new Relay(url.origin, operatorKey(file));
   const isPreview = environment?.name === "preview";

@@ -31,7 +31,12 @@ try {
 async function setUp(args: readonly string[]): Promise<void> {
   if (printHelp(args, USAGE)) return;
   const options = args.length > 0 || !isTerminal() ? optionsOf(args) : await askOnTerminal();
-  const { environment = "production", ...settings } = options;
+  const { environment = "production", offers, ...settings } = options;
+  if (offers !== undefined) {
+    // Only this part of the setup needs code of the relay.
+    const { storeOffers } = await import("./setup/store-offers.ts");
+    return await storeOffers(offers, environment);
+  }
   if (environment === "production") apply(settings);
   reportSecrets(environment);
   if (settings.outputs === true) await makeBucket();

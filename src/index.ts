@@ -17,6 +17,7 @@ export { ConnectionObject } from "./objects/connection/connection-object.ts";
 export { DeploymentObject } from "./objects/deployment-object.ts";
 export { HostObject } from "./objects/host-object.ts";
 export { JobObject } from "./objects/job-object.ts";
+export { OfferBookObject } from "./objects/offers/offer-book-object.ts";
 export { ListenersObject } from "./objects/listeners/listeners-object.ts";
 
 await prepareMcpSdk(env);

@@ -22,6 +22,7 @@ export class OutputObject extends DurableObject {}
 export class JobObject extends DurableObject {}
 export class CallObject extends DurableObject {}
 export class QueueObject extends DurableObject {}
+export class OfferBookObject extends DurableObject {}
 
 /** Worker that stores the body of a request in a new object: the least that a registration must do. */
 export default {

@@ -65,6 +65,7 @@ export class OutputObject extends DurableObject {}
 export class JobObject extends DurableObject {}
 export class CallObject extends DurableObject {}
 export class QueueObject extends DurableObject {}
+export class OfferBookObject extends DurableObject {}
 
 /**
  * Worker that passes a POST on to the object of its task, and answers a GET of `/{id}` with the stored record.

@@ -211,6 +211,7 @@ export class OutputObject extends DurableObject {}
 export class JobObject extends DurableObject {}
 export class CallObject extends DurableObject {}
 export class QueueObject extends DurableObject {}
+export class OfferBookObject extends DurableObject {}
 
 /**
  * Worker that keeps, for a task which a `completed` event creates, the promises of the relay in the most direct way

@@ -18,6 +18,7 @@ const OBJECTS: Readonly<Record<ObjectBinding, string>> = {
   OUTPUT_OBJECTS: "copies of the outputs of tasks, one object for each task that has any",
   JOBS: "the task of each job that was submitted through the relay, for clients that read the job",
   CALLS: "calls whose client does not wait for the answer, one object each",
+  OFFER_BOOK: "[offers](accounts.md#offers) and their versions, in one object",
   QUEUES: "the places of each connection with `in_flight`, and the submissions that wait for one",
   DEPLOYMENT: "logouts of the console, and the times of alerts about the index",
 };
@@ -41,6 +42,7 @@ export const BINDINGS: Readonly<Record<string, Binding>> = {
   JOBS: objectBinding("JOBS"),
   CALLS: objectBinding("CALLS"),
   QUEUES: objectBinding("QUEUES"),
+  OFFER_BOOK: objectBinding("OFFER_BOOK"),
   ASSETS: {
     type: "static assets (`[assets]`)",
     purpose: "the file `/openapi.json` for [other Workers](binding.md)",

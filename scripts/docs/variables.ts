@@ -98,7 +98,7 @@ const TASKS = {
 const SUBMITS = {
   MAX_SUBMIT_MB: {
     meaning:
-      "largest JSON body of a submission, a request that the relay passes on to an upstream. One of an account has at most 16 MB. A multipart body is not read, and has no limit of the relay",
+      "largest JSON body of a submission, a request that the relay passes on to an upstream. One of an account has at most 16 MB. A form (multipart) has this limit only where it is [read](providers.md#one-call)",
   },
   SUBMIT_TIMEOUT_S: {
     meaning:
@@ -124,7 +124,7 @@ const SUBMITS = {
     without: "nothing",
     values: "JSON",
     meaning:
-      'what accounts may submit, and for how many credits: `[{"connection": "ark", "models": ["doubao-seedance-*"], "limits": {"/duration": {"max": 10}}, "price": {"credits": 60}}]`, also at a [price by usage](accounts.md#a-price-by-usage); operators may submit everything. With `"uploads": true` accounts may [upload files](accounts.md#offers) to the connection. With `body` an offer is a [tool for agents](mcp.md#offer-a-tool). Cloudflare limits a variable to 5 KB. [accounts.md](accounts.md#offers) has the fields',
+      'what accounts may submit, and for how many credits: `[{"connection": "ark", "models": ["doubao-seedance-*"], "limits": {"/duration": {"max": 10}}, "price": {"credits": 60}}]`, also at a [price by usage](accounts.md#a-price-by-usage); operators may submit everything. With `"uploads": true` accounts may [upload files](accounts.md#offers) to the connection. With `body` an offer is a [tool for agents](mcp.md#offer-a-tool). Cloudflare limits a variable to 5 KB. Where it is not set, the relay [stores the offers](accounts.md#offers); where it is, even as `[]`, it has all of them',
   },
 } satisfies Entries;
 

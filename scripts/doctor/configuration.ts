@@ -1,7 +1,6 @@
 import * as z from "zod";
 import { RATE_LIMITS } from "../../src/config/rate-limits.ts";
 import { type Finding, ok, problem, unchecked } from "./finding.ts";
-import { Offers, offerFindings } from "./offers.ts";
 import { outputFindings } from "./outputs.ts";
 import type { Answer } from "./relay.ts";
 
@@ -15,7 +14,6 @@ const Health = z.looseObject({
     OUTPUTS: z.boolean(),
     OUTPUTS_URL: z.nullable(z.string()),
     OUTPUT_DAYS: z.number(),
-    OFFERS: Offers,
   }),
   connections: z.record(
     z.string(),
@@ -102,7 +100,6 @@ export function configurationFindings(health: Health, deployment: Deployment): F
     secretsFinding(health),
     ...connectionFindings(health),
     ...disabledFindings(health),
-    ...offerFindings(health.configuration.OFFERS, health.without_key),
     ...outputFindings(health.configuration, !isLocal && !isPreview, isPlain),
     limitsFinding(health, isPlain),
   ];

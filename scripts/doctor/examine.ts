@@ -11,6 +11,7 @@ import {
 import type { Finding } from "./finding.ts";
 import { hookFinding } from "./hooks.ts";
 import { indexFindings } from "./index-state.ts";
+import { checkOffers } from "./offers.ts";
 import { layerOf } from "./layers.ts";
 import { uploadRuleFinding } from "./outputs.ts";
 import { startReceiver } from "./receiver.ts";
@@ -56,8 +57,9 @@ export async function examine(examination: Examination): Promise<readonly Findin
   const isPlain = isOnPlainWorkerd(health, examination);
   const index = indexFindings(await relay.ask("/v1/stats"), await relay.ask("/metrics"), isPlain);
   const settings = configurationFindings(health, examination);
+  const offers = await checkOffers(relay, health.without_key);
   const rules = await bucketFindings(examination, health.configuration.OUTPUTS);
-  return [...settings, ...rules, clockFinding(answer, times), hooks, callback, ...index];
+  return [...settings, ...offers, ...rules, clockFinding(answer, times), hooks, callback, ...index];
 }
 
 /** Checks the bucket of a relay on Cloudflare. One on this machine has no rules. */

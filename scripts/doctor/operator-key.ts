@@ -5,6 +5,11 @@ import { operatorKeyIn } from "../operator-keys.ts";
 
 const root = join(import.meta.dirname, "../..");
 
+/** Tells whether a host name is that of this machine. */
+export function isLoopbackHost(name: string): boolean {
+  return /^(localhost|127(\.\d+){3}|\[::1\])$/.test(name);
+}
+
 /**
  * Returns the name of the file that contains the operator keys: that of the deployment that was named, else
  * `.dev.vars` for a relay on this machine, and the file of production for any other.
@@ -17,11 +22,12 @@ export function keyFile(environment: Environment | null, isLocal: boolean): stri
 /**
  * Returns an operator key: the environment variable `OPERATOR_KEY`, or else one in the file of secrets; null
  * when there is none.
+ * @param choose returns the key from the content of the file.
  */
-export function operatorKey(file: string): string | null {
+export function operatorKey(file: string, choose = doctorKeyIn): string | null {
   const given = process.env["OPERATOR_KEY"]?.trim();
   if (given !== undefined && given !== "") return given;
-  return doctorKeyIn(contentOf(join(root, file)));
+  return choose(contentOf(join(root, file)));
 }
 
 /**

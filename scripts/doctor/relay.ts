@@ -38,9 +38,9 @@ export class Relay {
    * Sends a request to the relay with the operator key. A redirect is returned, not followed.
    * @throws NoAnswer
    */
-  ask(path: string, body?: object): Promise<Answer> {
+  ask(path: string, body?: object, method: "POST" | "PUT" = "POST"): Promise<Answer> {
     const headers = this.#key === null ? {} : { Authorization: `Bearer ${this.#key}` };
-    return this.#send(path, headers, body);
+    return this.#send(path, headers, body, method);
   }
 
   /** Sends a request to the relay without a key, as a provider does. @throws NoAnswer */
@@ -48,14 +48,19 @@ export class Relay {
     return this.#send(path, {}, body);
   }
 
-  async #send(path: string, headers: Record<string, string>, body?: object): Promise<Answer> {
-    const post = { method: "POST", body: JSON.stringify(body) };
+  async #send(
+    path: string,
+    headers: Record<string, string>,
+    body?: object,
+    method = "POST",
+  ): Promise<Answer> {
+    const sent = { method, body: JSON.stringify(body) };
     const aborter = new AbortController();
     const timer = setTimeout(() => aborter.abort(), TIMEOUT_MS);
     const startedAt = Date.now();
     try {
       const response = await fetch(`${this.origin}${path}`, {
-        ...(body !== undefined && post),
+        ...(body !== undefined && sent),
         headers: { ...headers, ...(body !== undefined && { "Content-Type": "application/json" }) },
         redirect: "manual",
         signal: aborter.signal,

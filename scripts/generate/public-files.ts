@@ -17,6 +17,7 @@ export const publicFiles: Product = {
     "src/console",
     "src/api/http",
     "src/core/time.ts",
+    "src/lib/curl.ts",
   ],
   needs: ["node_modules/esbuild", "node_modules/zod", "node_modules/hono", IDIOMORPH],
   make: async () => {

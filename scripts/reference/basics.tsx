@@ -1,5 +1,5 @@
 import type { Child } from "hono/jsx";
-import { WITH_KEY } from "../../src/console/parts/curl.ts";
+import { WITH_KEY } from "../../src/lib/curl.ts";
 import { Code } from "../../src/console/parts/code.tsx";
 import type { ContentsEntry } from "./docs-layout.tsx";
 import { EXAMPLE_ORIGIN } from "./origin.ts";

@@ -1,4 +1,4 @@
-import { curl, headerOption, quoted, WITH_KEY } from "../../src/console/parts/curl.ts";
+import { curl, headerOption, quoted, WITH_KEY } from "../../src/lib/curl.ts";
 import type { Endpoint, Parameter } from "./document.ts";
 import { EXAMPLE_ORIGIN } from "./origin.ts";
 

@@ -25,6 +25,8 @@ export interface SetupOptions {
    * time.
    */
   readonly isPaid?: boolean;
+  /** File with offers that are stored at the relay with this URL. They go with no other setting. */
+  readonly offers?: { readonly file: string; readonly url: URL };
 }
 
 /**
@@ -46,6 +48,8 @@ export const USAGE = `Usage: npm run setup -- [options]
                          keep outputs in an R2 bucket, which this command creates
   --outputs-domain HOST  host name of the links to outputs, such as outputs.example.net
   --plan free|paid       paid limits the CPU time of a request
+  --offers FILE --url URL
+                         store the offers of a file, a list as OFFERS has it, at the running relay
   --env preview          only generates the secrets of the preview; its settings stand under [env.preview]
 
 What each does: docs/configuration.md#npm-run-setup`;
@@ -53,8 +57,13 @@ const HOST = /^(?=.{4,253}$)([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-
 
 /** Reads the options of `npm run setup` from the command line. @throws WrongOption */
 export function optionsOf(args: readonly string[]): SetupOptions {
-  const { env, ...settings } = parsed(args);
+  const { env, offers, url, ...settings } = parsed(args);
+  if (offers !== undefined || url !== undefined) return offersOf(offers, url, env, settings);
   if (env !== undefined && env !== "production") return { environment: previewOf(env, settings) };
+  return settingsOf(settings);
+}
+
+function settingsOf(settings: Omit<ReturnType<typeof parsed>, "env" | "offers" | "url">) {
   const { domain, jurisdiction, location, index, queue, outputs, plan } = settings;
   const outputsDomain = settings["outputs-domain"];
   return checked({
@@ -94,8 +103,29 @@ function hostOf(option: string, name: string | undefined, example: string): stri
   throw new WrongOption(`${option} must be a host name of your own, such as ${example}`);
 }
 
-function previewOf(name: string, settings: object): EnvironmentName {
-  if (!isEnvironmentName(name)) throw new WrongOption("--env must be production or preview");
+function offersOf(
+  file = "",
+  address = "",
+  environment = "production",
+  settings: object,
+): SetupOptions {
+  const url = URL.parse(address);
+  const isHttp = url !== null && /^https?:$/.test(url.protocol);
+  if (file === "" || !isHttp || Object.keys(settings).length > 0) {
+    throw new WrongOption(
+      "--offers FILE goes with --url https://relay.example.com, and --env alone",
+    );
+  }
+  return { offers: { file, url }, environment: named(environment) };
+}
+
+function named(name: string): EnvironmentName {
+  if (isEnvironmentName(name)) return name;
+  throw new WrongOption("--env must be production or preview");
+}
+
+function previewOf(text: string, settings: object): EnvironmentName {
+  const name = named(text);
   if (Object.keys(settings).length === 0) return name;
   throw new WrongOption("--env preview goes with no other option: edit [env.preview] by hand");
 }
@@ -109,7 +139,16 @@ function parsed(args: readonly string[]) {
     const switches = { queue: isSwitch, outputs: isSwitch };
     const { values } = parseArgs({
       args: [...args],
-      options: { env: text, ...domains, ...places, index: text, plan: text, ...switches },
+      options: {
+        env: text,
+        offers: text,
+        url: text,
+        ...domains,
+        ...places,
+        index: text,
+        plan: text,
+        ...switches,
+      },
       allowNegative: true,
     });
     return values;

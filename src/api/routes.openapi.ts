@@ -9,8 +9,10 @@ import {
   readAccountSecretsDescription,
   rotateAccountSecretsDescription,
 } from "./accounts/account-secrets.openapi.ts";
+import { readAccountSpendDescription } from "./accounts/account-spend.openapi.ts";
 import { readAccountStatsDescription } from "./accounts/account-stats.openapi.ts";
 import {
+  changeAccountDescription,
   createAccountDescription,
   listAccountsDescription,
   readAccountDescription,
@@ -27,6 +29,16 @@ import { cancelJobDescription, putCancelJobDescription } from "./jobs/cancel-by-
 import { readJobDescription } from "./jobs/read-job.openapi.ts";
 import { listenDescription } from "./callbacks/listen.openapi.ts";
 import { callToolsDescription } from "./mcp/mcp-route.openapi.ts";
+import {
+  deleteOfferDescription,
+  putOfferDescription,
+  restoreOfferDescription,
+} from "./offers/change-offer.openapi.ts";
+import {
+  listOffersDescription,
+  listOfferVersionsDescription,
+  readOfferDescription,
+} from "./offers/read-offers.openapi.ts";
 import { deleteOutputDescription } from "./outputs/delete-output.openapi.ts";
 import { readOutputDescription } from "./outputs/read-output.openapi.ts";
 import { redeliverManyDescription } from "./callbacks/bulk-redelivery.openapi.ts";
@@ -42,6 +54,7 @@ import {
   readJwksDescription,
   readSigningSecretsDescription,
 } from "./callbacks/signing-secrets.openapi.ts";
+import { submitOfferDescription } from "./submit/submit-offer-route.openapi.ts";
 import { submitJobDescription } from "./submit/submit-route.openapi.ts";
 import { attachUpstreamDescription } from "./tasks/attach-upstream.openapi.ts";
 import { cancelTaskDescription } from "./tasks/cancel-task.openapi.ts";
@@ -60,6 +73,7 @@ import { testCallbackDescription } from "./callbacks/test-callback.openapi.ts";
 export const DESCRIPTIONS: Readonly<Record<RouteId, RouteDescription>> = {
   registerTask: registerTaskDescription,
   attachUpstream: attachUpstreamDescription,
+  submitOffer: submitOfferDescription,
   submitJob: submitJobDescription,
   readJob: readJobDescription,
   cancelJob: cancelJobDescription,
@@ -81,6 +95,8 @@ export const DESCRIPTIONS: Readonly<Record<RouteId, RouteDescription>> = {
   createAccount: createAccountDescription,
   listAccounts: listAccountsDescription,
   readAccount: readAccountDescription,
+  changeAccount: changeAccountDescription,
+  readAccountSpend: readAccountSpendDescription,
   readAccountStats: readAccountStatsDescription,
   deleteAccount: deleteAccountDescription,
   grantCredits: grantCreditsDescription,
@@ -90,6 +106,12 @@ export const DESCRIPTIONS: Readonly<Record<RouteId, RouteDescription>> = {
   createKey: createKeyDescription,
   listKeys: listKeysDescription,
   revokeKey: revokeKeyDescription,
+  listOffers: listOffersDescription,
+  readOffer: readOfferDescription,
+  putOffer: putOfferDescription,
+  deleteOffer: deleteOfferDescription,
+  listOfferVersions: listOfferVersionsDescription,
+  restoreOffer: restoreOfferDescription,
   readAccountSecrets: readAccountSecretsDescription,
   rotateAccountSecrets: rotateAccountSecretsDescription,
   readSigningSecrets: readSigningSecretsDescription,

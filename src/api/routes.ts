@@ -1,7 +1,15 @@
-import { createAccountRoute, listAccountsRoute, readAccountRoute } from "./accounts/accounts.ts";
+import {
+  changeAccountRoute,
+  createAccountRoute,
+  listAccountsRoute,
+  readAccountRoute,
+} from "./accounts/accounts.ts";
 import { createKeyRoute, listKeysRoute, revokeKeyRoute } from "./accounts/account-keys.ts";
 import { readAccountSecretsRoute, rotateAccountSecretsRoute } from "./accounts/account-secrets.ts";
+import { readAccountSpendRoute } from "./accounts/account-spend.ts";
 import { readAccountStatsRoute } from "./accounts/account-stats.ts";
+import { deleteOfferRoute, putOfferRoute, restoreOfferRoute } from "./offers/change-offer.ts";
+import { listOffersRoute, listOfferVersionsRoute, readOfferRoute } from "./offers/read-offers.ts";
 import { readAttemptRequestRoute } from "./callbacks/read-attempt-request.ts";
 import { attachUpstreamRoute } from "./tasks/attach-upstream.ts";
 import { cancelTaskRoute } from "./tasks/cancel-task.ts";
@@ -39,12 +47,14 @@ import {
   readJobRoute,
   submitJobRoute,
 } from "./submit/submit-route.ts";
+import { submitOfferRoute } from "./submit/submit-offer-route.ts";
 import { testCallbackRoute } from "./callbacks/test-callback.ts";
 
 /** All routes of the HTTP API. */
 export const ROUTES = [
   registerTaskRoute,
   attachUpstreamRoute,
+  submitOfferRoute,
   submitJobRoute,
   readJobRoute,
   cancelJobRoute,
@@ -66,6 +76,8 @@ export const ROUTES = [
   createAccountRoute,
   listAccountsRoute,
   readAccountRoute,
+  changeAccountRoute,
+  readAccountSpendRoute,
   readAccountStatsRoute,
   deleteAccountRoute,
   grantCreditsRoute,
@@ -75,6 +87,12 @@ export const ROUTES = [
   createKeyRoute,
   listKeysRoute,
   revokeKeyRoute,
+  listOffersRoute,
+  readOfferRoute,
+  putOfferRoute,
+  deleteOfferRoute,
+  listOfferVersionsRoute,
+  restoreOfferRoute,
   readAccountSecretsRoute,
   rotateAccountSecretsRoute,
   readSigningSecretsRoute,

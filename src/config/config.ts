@@ -1,3 +1,4 @@
+import { OfferList } from "../core/offers/offer-list.ts";
 import type { PollLimits } from "../core/policy.ts";
 import { failure, type Result, success } from "../core/result.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from "../core/time.ts";
@@ -11,7 +12,7 @@ import { type Connections, parseConnections } from "./connections.ts";
 import { type IndexConfig, parseIndexConfig } from "./index-config.ts";
 import type { DisabledConnection } from "./declared-connections.ts";
 import type { ConfigIssue } from "./issue.ts";
-import { type Offer, unconnectedOffers } from "./offers.ts";
+import { unconnectedOffers } from "./offers.ts";
 import { type OutputConfig, parseOutputConfig } from "./output-config.ts";
 import type { Placement } from "./placement.ts";
 import { type ParsedVariables, Variables } from "./variables.ts";
@@ -49,8 +50,8 @@ export interface Config extends Secrets, Placement, IndexConfig, OutputConfig, L
    * news the task then fails.
    */
   readonly submitUnknownMs: number;
-  /** Jobs that accounts may submit (`OFFERS`), in the order in which offers are compared with a request. */
-  readonly offers: readonly Offer[];
+  /** The offers of the variable `OFFERS`. Null when it is not set, so that the relay's own store has the offers. */
+  readonly offers: OfferList | null;
   readonly allowLocalCallbacks: boolean;
   /**
    * True when the relay may send requests to URLs that contain a public IP address. On Cloudflare this is not possible.
@@ -215,7 +216,7 @@ function submitSettingsOf(data: ParsedVariables) {
     maxAsyncBytes: data.MAX_ASYNC_MB * 1024 * 1024,
     queueMs: data.QUEUE_MINUTES * MINUTE_MS,
     submitUnknownMs: data.SUBMIT_UNKNOWN_MINUTES * MINUTE_MS,
-    offers: data.OFFERS,
+    offers: data.OFFERS === null ? null : new OfferList(data.OFFERS),
   };
 }
 
@@ -278,11 +279,8 @@ function missingFlags(flags: Readonly<Record<string, boolean>>, isLocal: boolean
 }
 
 /** Returns the faults of variables whose values are valid alone but contradict each other. */
-function conflicts(
-  data: ParsedVariables,
-  { connections, disabledConnections }: Connections,
-): ConfigIssue[] {
-  const unconnected = unconnectedOffers(data.OFFERS, connections, disabledConnections);
+function conflicts(data: ParsedVariables, connected: Connections): ConfigIssue[] {
+  const unconnected = unconnectedOffers(data.OFFERS ?? [], connected);
   return [...uncallableUrls(data), ...accessIssues(data), ...unconnected];
 }
 

@@ -16,6 +16,7 @@ export const OBJECT_CLASSES = {
   JOBS: "JobObject",
   CALLS: "CallObject",
   QUEUES: "QueueObject",
+  OFFER_BOOK: "OfferBookObject",
 } as const;
 
 export type ObjectBinding = keyof typeof OBJECT_CLASSES;

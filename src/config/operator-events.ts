@@ -7,6 +7,7 @@ import { NOTICE_KINDS } from "../core/record/operator-notice.ts";
  */
 export const OPERATOR_EVENT_TYPES = [
   ...NOTICE_KINDS,
+  "account.low_balance",
   "host.failing",
   "provider.unauthorized",
   "provider.funds",

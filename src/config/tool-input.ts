@@ -1,56 +1,15 @@
 import * as z from "zod/mini";
-
-/** Keywords of a JSON Schema that describe a value and do not restrict it. */
-interface Annotated {
-  readonly title?: string | undefined;
-  readonly description?: string | undefined;
-  readonly examples?: readonly unknown[] | undefined;
-  readonly default?: unknown;
-}
-
-interface TextNode extends Annotated {
-  readonly type: "string";
-  readonly enum?: readonly string[] | undefined;
-  readonly minLength?: number | undefined;
-  readonly maxLength?: number | undefined;
-  readonly format?: "uri" | undefined;
-}
-
-interface NumberNode extends Annotated {
-  readonly type: "integer" | "number";
-  readonly enum?: readonly number[] | undefined;
-  readonly minimum?: number | undefined;
-  readonly maximum?: number | undefined;
-}
-
-interface FlagNode extends Annotated {
-  readonly type: "boolean";
-}
-
-interface ListNode extends Annotated {
-  readonly type: "array";
-  readonly items: Node;
-  readonly minItems?: number | undefined;
-  readonly maxItems?: number | undefined;
-}
-
-interface ObjectNode extends Annotated {
-  readonly type: "object";
-  readonly properties: Readonly<Record<string, Node>>;
-  readonly required: readonly string[];
-  readonly additionalProperties: boolean;
-}
-
-/** A JSON Schema (https://json-schema.org/draft/2020-12) that has only the keywords known in this file. */
-type Node = TextNode | NumberNode | FlagNode | ListNode | ObjectNode;
+import type {
+  AnySchema,
+  NumberSchema,
+  ObjectSchema,
+  TextSchema,
+} from "../core/offers/tool-schema.ts";
 
 /** Description of the JSON object that the caller of a tool may send. */
 export interface ToolInput {
-  /**
-   * The schema as clients get it, with `additionalProperties` at every object. Its `title` is the tool's name for
-   * people; its `description` is the text by which a language model decides when to use the tool.
-   */
-  readonly schema: ObjectNode;
+  /** The schema as clients get it, with `additionalProperties` at every object. */
+  readonly schema: ObjectSchema;
   /** Parser that checks what a caller of the tool sends, and sets missing members that have a `default`. */
   readonly parser: z.ZodMiniType<Readonly<Record<string, unknown>>>;
 }
@@ -85,7 +44,7 @@ const ANNOTATIONS = {
   examples: z.optional(z.array(z.unknown(), MESSAGES.examples)),
   default: z.optional(z.unknown()),
 };
-const AnyNode: z.ZodMiniType<Node> = z.lazy(() =>
+const AnyNode: z.ZodMiniType<AnySchema> = z.lazy(() =>
   z
     .discriminatedUnion(
       "type",
@@ -134,7 +93,7 @@ const OBJECT = {
   required: z._default(z.array(Text, MESSAGES.names), []),
   additionalProperties: z._default(z.boolean(MESSAGES.flag), false),
 };
-const hasItsMembers = z.refine<Pick<ObjectNode, "properties" | "required">>(
+const hasItsMembers = z.refine<Pick<ObjectSchema, "properties" | "required">>(
   ({ properties, required }) => required.every((name) => Object.hasOwn(properties, name)),
   { message: MESSAGES.required, path: ["required"] },
 );
@@ -143,27 +102,31 @@ const hasItsMembers = z.refine<Pick<ObjectNode, "properties" | "required">>(
  * Schema of the JSON Schema with which an offer describes the input of its tool. Keywords that the relay does not know
  * are faults, because the relay would not enforce them.
  */
-export const ToolInput = z.lazy(() =>
+export const InputSchema = z.lazy(() =>
   z.pipe(
     z.strictObject({ ...OBJECT, $schema: z.optional(Text) }, MESSAGES.input).check(hasItsMembers),
-    z.transform((written): ToolInput => {
+    z.transform((written): ObjectSchema => {
       const { $schema: _, ...schema } = written;
-      return { schema, parser: objectParser(schema) };
+      return schema;
     }),
   ),
 );
 
-/** Returns the description of the input of one of the relay's own tools for tasks. */
-export function toolInput(
-  properties: Readonly<Record<string, Node>>,
-  required: readonly string[],
-): ToolInput {
-  const schema = { type: "object", properties, required, additionalProperties: false } as const;
+/** Returns the description of the input of a tool with this schema. */
+export function inputOf(schema: ObjectSchema): ToolInput {
   return { schema, parser: z.lazy(() => objectParser(schema)) };
 }
 
+/** Returns the description of the input of one of the relay's own tools for tasks. */
+export function toolInput(
+  properties: Readonly<Record<string, AnySchema>>,
+  required: readonly string[],
+): ToolInput {
+  return inputOf({ type: "object", properties, required, additionalProperties: false });
+}
+
 /** Returns the zod schema that checks a value against a part of a JSON Schema. */
-function parserOf(node: Node): z.ZodMiniType {
+function parserOf(node: AnySchema): z.ZodMiniType {
   switch (node.type) {
     case "string":
       return textParser(node);
@@ -181,7 +144,7 @@ function parserOf(node: Node): z.ZodMiniType {
   }
 }
 
-function textParser({ enum: values, minLength, maxLength, format }: TextNode): z.ZodMiniType {
+function textParser({ enum: values, minLength, maxLength, format }: TextSchema): z.ZodMiniType {
   const text = z
     .string()
     .check(z.minLength(minLength ?? 0), z.maxLength(maxLength ?? Infinity))
@@ -189,13 +152,13 @@ function textParser({ enum: values, minLength, maxLength, format }: TextNode): z
   return values === undefined ? text : z.literal([...values]);
 }
 
-function numberParser({ type, enum: values, minimum, maximum }: NumberNode): z.ZodMiniType {
+function numberParser({ type, enum: values, minimum, maximum }: NumberSchema): z.ZodMiniType {
   const number = type === "integer" ? z.int() : z.number();
   if (values !== undefined) return z.literal([...values]);
   return number.check(z.gte(minimum ?? -Infinity), z.lte(maximum ?? Infinity));
 }
 
-function objectParser({ properties, required, additionalProperties }: ObjectNode) {
+function objectParser({ properties, required, additionalProperties }: ObjectSchema) {
   const members = Object.entries(properties).map(([name, node]) => {
     const parser = parserOf(node);
     // A default that the schema does not permit has been refused before.

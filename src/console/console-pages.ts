@@ -5,7 +5,14 @@ import { Problem } from "../api/http/problem.ts";
 import { DOCUMENT_HEADERS } from "../api/http/security-headers.ts";
 import type { Env } from "../env.ts";
 import type { Page } from "./http/page.ts";
-import { accountPage, addKey, endKey, grant, rotate } from "./account/account-page.tsx";
+import {
+  accountPage,
+  addKey,
+  changeSettings,
+  endKey,
+  grant,
+  rotate,
+} from "./account/account-page.tsx";
 import { accountsPage, addAccount } from "./accounts/accounts-page.tsx";
 import { providersPage } from "./providers/providers-page.tsx";
 import { problemPage, type Refused } from "./problem/problem-page.tsx";
@@ -55,6 +62,7 @@ export const PAGES: readonly Page[] = [
   addAccount,
   accountPage,
   grant,
+  changeSettings,
   addKey,
   endKey,
   rotate,

@@ -10,6 +10,7 @@ import type { HostObject } from "./host-object.ts";
 import type { JobObject } from "./job-object.ts";
 import type { ListenersObject } from "./listeners/listeners-object.ts";
 import type { OutputObject } from "./output/output-object.ts";
+import type { OfferBookObject } from "./offers/offer-book-object.ts";
 import { newObject, objectNamed, objectOutsideJurisdictions } from "./placed-object.ts";
 import type { QueueObject } from "./queue/queue-object.ts";
 
@@ -24,6 +25,7 @@ interface Classes {
   readonly JOBS: JobObject;
   readonly CALLS: CallObject;
   readonly QUEUES: QueueObject;
+  readonly OFFER_BOOK: OfferBookObject;
 }
 
 /**
@@ -147,6 +149,11 @@ export function submittedCallObject(env: ObjectNamespaces, submissionId: string)
 /** Returns the Durable Object with the places of a connection and the submissions that wait for one. */
 export function queueObject(env: ObjectNamespaces, connection: string) {
   return objectNamed(env.QUEUES, connection, env);
+}
+
+/** Returns the one Durable Object that stores the offers of the relay. */
+export function offerBook(env: ObjectNamespaces) {
+  return objectNamed(env.OFFER_BOOK, "offers", env);
 }
 
 /**

@@ -17,6 +17,12 @@ export type OperatorEvent =
       readonly failed: number;
       readonly tasks: readonly string[];
     }
+  | {
+      readonly type: "account.low_balance";
+      readonly account: string;
+      readonly balance: number;
+      readonly low_balance: number;
+    }
   | { readonly type: "host.failing"; readonly host: string }
   | { readonly type: "provider.unauthorized" | "provider.funds"; readonly connection: string }
   | { readonly type: "index.lagging"; readonly overdue: number; readonly cause: LaggingCause }

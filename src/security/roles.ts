@@ -36,7 +36,10 @@ export const PERMISSIONS = {
    * account and its tasks.
    */
   read: { operators: ["read", "operate", "all"], accounts: ["read", "full"] },
-  /** Permission to read the entries of an account's ledger, such as grants, charges and refunds of credits. */
+  /**
+   * Permission to read the entries of an account's ledger, such as grants, charges and refunds of credits, and what the
+   * account has spent.
+   */
   ledger: { operators: ["operate", "all"], accounts: ["read", "full"] },
   /** Permission to report events. A sender that signs its events, and so has no key, has this permission too. */
   report: { operators: ["operate", "all"], accounts: [] },
@@ -63,8 +66,8 @@ export const PERMISSIONS = {
   /** Permission to read the secrets that sign an account's callbacks. */
   secrets: { operators: ["all"], accounts: ["full"] },
   /**
-   * Permission to book grants and adjustments, to create and delete accounts, keys and secrets, to read the
-   * secrets of the relay itself, to erase tasks, and to delete outputs.
+   * Permission to book grants and adjustments, to create, change and delete accounts, to create and delete keys and
+   * secrets, to read the secrets of the relay itself, to erase tasks, and to delete outputs.
    */
   administer: { operators: ["all"], accounts: [] },
 } as const satisfies Readonly<Record<string, Holders>>;

@@ -55,10 +55,51 @@ it.each([
       expect(await violationsOf(page)).toEqual([]);
       expect(await isTooWide(page)).toBe(false);
     }
-    await opened(page, "Rotate");
-    expect(await violationsOf(page)).toEqual([]);
+    for (const dialog of ["Rotate", "Change"]) {
+      await page.goto("/accounts/acme");
+      await opened(page, dialog);
+      expect(await violationsOf(page)).toEqual([]);
+    }
   },
 );
+
+it("on the page of an account, an operator changes its tags, low balance and monthly limit, and sees a fault next to its field", async () => {
+  const page = await openPage(relay.url, { expected: [/status of 400/] });
+  await logIn(page, "/accounts/other");
+  const dialog = await opened(page, "Change");
+  await dialog.getByLabel("Tags").fill("resellers, EU");
+  await dialog.getByLabel("Monthly limit").fill("5000");
+  await dialog.getByRole("button", { name: "Store" }).click();
+  const again = page.getByRole("dialog", { name: "Settings of other" });
+  await again.getByText("must be 1 to 40 of a-z 0-9 -").waitFor();
+  expect(await again.getByLabel("Tags").getAttribute("aria-invalid")).toBe("true");
+  await again.getByLabel("Tags").fill("resellers, eu");
+  await again.getByRole("button", { name: "Store" }).click();
+  await page.getByText("The settings are stored.").waitFor();
+  const settings = page.locator("section", {
+    has: page.getByRole("heading", { name: "Settings" }),
+  });
+  expect(await settings.locator("dd").allInnerTexts()).toEqual([
+    "resellers, eu",
+    "not watched",
+    "5,000",
+  ]);
+  expect(await page.getByText("0 of 5,000").isVisible()).toBe(true);
+});
+
+it("the page of an account shows what it has spent by day and by model, to the account too, which sees no settings", async () => {
+  const { json } = await relay.client.ask("POST", "/v1/accounts/acme/keys", { label: "shop" });
+  const { key } = z.object({ key: z.string() }).parse(json);
+  const page = await openPage(relay.url);
+  await logIn(page, "/accounts/acme", key);
+  await page.getByText("60 credits for 1 task, of which 0 failed").waitFor();
+  expect(await page.locator("#model-0 td").allInnerTexts()).toEqual(["m", "60", "0", "1", "0"]);
+  await page.getByText("As a table").first().click();
+  expect(await page.locator(".details tbody tr").last().innerText()).toMatch(
+    /60\s+0\s+1\s+0\s+1,940$/,
+  );
+  expect(await page.getByRole("main").innerText()).not.toContain("Settings");
+});
 
 it("in the console, an operator creates an account and grants it credits; the same grant sent again is not booked a second time", async () => {
   const page = await openPage(relay.url);

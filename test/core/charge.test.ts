@@ -48,7 +48,7 @@ describe("a registration with a price", () => {
     const keyNames = { registeredBy: "alice", attachedBy: null, reportedBy: null };
     expect(record).toEqual(aChargingTask({ keyNames }));
     const order = { taskId: ID, accountId: ACCOUNT.id, chargeId: CHARGE_ID, amount: PRICE };
-    const charge = { ...order, bookedBy: "alice" };
+    const charge = { ...order, model: "seedance-1-0-pro", bookedBy: "alice" };
     expect(wakeAt(record, POLICY)).toBe(NOW);
     expect(nextStep(record, POLICY, NOW)).toEqual({ kind: "charge", charge });
   });

@@ -40,13 +40,13 @@ it.each(ALL)(
 );
 
 function bookCharge(
-  { id: taskId, credits, keyNames }: TaskRecord,
+  { id: taskId, model, credits, keyNames }: TaskRecord,
   { ledger, clock }: MemoryHost,
 ): void {
   if (credits === null || credits.chargeId === null || credits.state.kind === "charging") return;
   const { accountId, chargeId, amount } = credits;
   const { registeredBy: bookedBy } = keyNames;
-  ledger.charge({ taskId, accountId, chargeId, amount, bookedBy }, clock, clock);
+  ledger.charge({ taskId, accountId, chargeId, amount, model, bookedBy }, clock, clock);
 }
 
 function automaticAttempts(record: TaskRecord): number {

@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import {
   adjust,
   charge,
+  type BookedEntry,
   type ChargeEntries,
   type Entry,
   type EntryKind,
@@ -11,7 +12,9 @@ import {
   type Posting,
   refund,
   release,
+  standingAfter,
 } from "../../src/core/ledger.ts";
+import { monthStart } from "../../src/core/time.ts";
 
 const SEED = 20_261_020;
 /** Time limit of the test, long enough for a busy machine. */
@@ -21,23 +24,32 @@ const MAX = 2 ** 52;
 
 type Command = Booking & {
   readonly kind: "grant" | "charge" | "refund" | "release" | "adjustment";
+  /** Time since the command before, in milliseconds; negative when the clock is put back. */
+  readonly afterMs: number;
 };
 
 const references = fc.constantFrom("a", "b", "c", "d");
+const afterMs = fc.constantFrom(0, 0, 1, -1, 20 * 86_400_000);
+/** Start of the clock, just before the end of a month. */
+const START = Date.UTC(2026, 10, 30, 23, 59, 59, 999);
+const MONTHLY_LIMIT = 9;
 const anyOrder = fc.record<Command>({
   kind: fc.constantFrom("grant", "charge", "charge", "refund", "release"),
   reference: references,
   amount: fc.integer({ min: 1, max: 5 }),
+  afterMs,
 });
 const adjustment = fc.record<Command>({
   kind: fc.constant("adjustment"),
   reference: references,
   amount: fc.oneof(fc.integer({ min: -9, max: -1 }), fc.integer({ min: 1, max: 9 })),
+  afterMs,
 });
 const hugeGrant = fc.record<Command>({
   kind: fc.constant("grant"),
   reference: references,
   amount: fc.integer({ min: MAX - 5, max: MAX }),
+  afterMs,
 });
 const commands = fc.array(
   fc.oneof(
@@ -48,32 +60,38 @@ const commands = fc.array(
   { maxLength: 50, size: "max" },
 );
 
+function sumOf(entries: readonly Entry[]): bigint {
+  return entries.reduce((sum, { amount }) => sum + BigInt(amount), 0n);
+}
+
 /** Model of an account that consists of its list of entries only. */
 class Books {
   readonly entries: Entry[] = [];
+  now = START;
 
-  do({ kind, reference, amount }: Command): Posting {
+  do({ kind, reference, amount, afterMs: elapsed }: Command): Posting {
+    this.now += elapsed;
     const known = this.find(kind, reference);
-    const { balance } = this;
     const given = { reference, amount };
-    const posting = this.#decide(kind, balance, known, given);
+    const posting = this.#decide(kind, known, given);
     if (posting.kind === "book") this.entries.push(posting.entry);
     return posting;
   }
 
-  #decide(kind: Command["kind"], balance: number, known: Entry | null, given: Booking): Posting {
+  #decide(kind: Command["kind"], known: BookedEntry | null, given: Booking): Posting {
     const reason = "correction";
+    const standing = standingAfter(this.entries.at(-1) ?? null, this.now);
     switch (kind) {
       case "refund":
-        return refund(balance, this.#ofCharge(given.reference));
+        return refund(standing, this.#ofCharge(given.reference));
       case "release":
-        return release(balance, this.#ofCharge(given.reference), given.amount);
+        return release(standing, this.#ofCharge(given.reference), given.amount);
       case "adjustment":
-        return adjust(balance, known && { ...known, reason }, { ...given, reason });
+        return adjust(standing, known && { ...known, reason }, { ...given, reason });
       case "grant":
-        return grant(balance, known, given);
+        return grant(standing, known, given);
       case "charge":
-        return charge(balance, known, given);
+        return charge(standing, known, given, MONTHLY_LIMIT);
     }
   }
 
@@ -98,6 +116,23 @@ class Books {
     return this.entries.at(-1)?.balance ?? 0;
   }
 
+  /** What the charges of the month of a time cost, from all entries. */
+  spentIn(time: number): bigint {
+    const charges = this.of("charge").filter(
+      ({ createdAt }) => monthStart(createdAt) === monthStart(time),
+    );
+    const isOfMonth = (reference: string) => charges.some((each) => each.reference === reference);
+    const returns = [...this.of("refund"), ...this.of("release")].filter(({ reference }) =>
+      isOfMonth(reference),
+    );
+    return sumOf(charges) - sumOf(returns);
+  }
+
+  /** Time of a new entry: the clock, but never before the newest entry. */
+  get at(): number {
+    return Math.max(this.now, this.entries.at(-1)?.createdAt ?? 0);
+  }
+
   /** Sum of the amounts of all entries. */
   get sum(): bigint {
     return this.entries.reduce(
@@ -111,6 +146,11 @@ function checkBooks(books: Books): void {
   expect(BigInt(books.balance)).toBe(books.sum);
   expect(books.of("adjustment").length > 0 || books.balance >= 0).toBe(true);
   expect(Number.isSafeInteger(books.balance)).toBe(true);
+  const newest = books.entries.at(-1);
+  if (newest !== undefined) {
+    expect(BigInt(newest.monthSpent)).toBe(books.spentIn(newest.createdAt));
+    expect(newest.monthSpent).toBeLessThanOrEqual(MONTHLY_LIMIT);
+  }
   const names = books.entries.map(({ kind, reference }) => `${kind} ${reference}`);
   expect(new Set(names).size).toBe(names.length);
   for (const { reference, amount } of books.of("refund")) {
@@ -123,7 +163,7 @@ function checkBooks(books: Books): void {
 }
 
 /** Returns the expected result of an order, computed without the ledger's code. */
-function expected(books: Books, { kind, reference, amount }: Command): string {
+function expected(books: Books, { kind, reference, amount, afterMs: elapsed }: Command): string {
   const charged = books.find("charge", reference);
   const refusal = refusalOfReturn(books, kind, charged, amount);
   if (refusal !== null) return refusal;
@@ -131,7 +171,9 @@ function expected(books: Books, { kind, reference, amount }: Command): string {
   const wanted = kind === "refund" ? (charged?.amount ?? 0) : amount;
   if (known !== null) return known.amount === wanted ? "booked" : "reference_reused";
   const after = books.sum + BigInt(kind === "charge" ? -wanted : wanted);
-  return limitOf(kind, amount, after) ?? "book";
+  const at = Math.max(books.now + elapsed, books.at);
+  const isOver = kind === "charge" && books.spentIn(at) + BigInt(wanted) > MONTHLY_LIMIT;
+  return limitOf(kind, amount, after) ?? (isOver ? "over_limit" : "book");
 }
 
 /** Returns the reason for which a refund or release of this charge is refused; null for none. */
@@ -162,7 +204,7 @@ function limitOf(kind: Command["kind"], amount: number, after: bigint): string |
 
 describe("any sequence of orders", () => {
   it(
-    "for 1,000 random sequences of orders, an account's ledger books each reference once, gives back no more than it charged, and has the sum of its entries as balance",
+    "for 1,000 random sequences of orders, an account's ledger books each reference once, gives back no more than it charged, has the sum of its entries as balance, and charges in no month more than the monthly limit",
     () => {
       fc.assert(
         fc.property(commands, (sequence) => {

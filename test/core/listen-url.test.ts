@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { wireOf } from "../../src/console/parts/curl.ts";
+import { wireOf } from "../../src/console/parts/attempt-curl.ts";
 import { hostOf } from "../../src/core/url.ts";
 import { checkCallbackUrl, LISTEN_REFUSAL } from "../../src/security/url-rules.ts";
 

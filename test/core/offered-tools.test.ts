@@ -10,18 +10,23 @@ const NODE = "must have a schema with the type string, integer, number, boolean,
 const withBody = (body: unknown) => [{ ...OFFER, body }];
 const withMember = (member: object) => withBody({ ...BODY, properties: { prompt: member } });
 
-it("an offer with a schema of the request body gives agents a tool for its model and path, whose name is made of connection and model unless the offer states another", () => {
+it("an offer with a schema of the request body gives agents a tool for its model and path, whose name is that of the offer or of the model, unless the offer states another", () => {
   const named = { ...OFFER, models: ["doubao/seedance-2.0"], tool: "video" };
-  const offers = parseOffers([{ ...OFFER, models: ["doubao/seedance-1.0"] }, named]);
+  const offers = parseOffers([
+    { ...OFFER, models: ["doubao/seedance-1.0"] },
+    named,
+    { ...OFFER, models: ["doubao/seedance-3.0"], name: "film" },
+  ]);
   const schema = { ...BODY, additionalProperties: false };
-  expect(offers.ok && offers.value.map(({ tool }) => tool)).toMatchObject([
+  expect(offers.ok && offers.value?.map(({ tool }) => tool)).toMatchObject([
     {
-      name: "ark_doubao-seedance-1-0",
+      name: "doubao-seedance-1-0",
       path: OFFER.path,
       model: "doubao/seedance-1.0",
-      input: { schema },
+      schema,
     },
     { name: "video", model: "doubao/seedance-2.0" },
+    { name: "film", model: "doubao/seedance-3.0" },
   ]);
 });
 
@@ -223,5 +228,48 @@ it.each<[object, string]>([
   (given, place) => {
     const paths = INPUT.parser.safeParse(given).error?.issues.map(({ path }) => path.join("."));
     expect(paths).toEqual([place]);
+  },
+);
+
+const TOOL_TAKEN = "must have another name than every other tool at 1.tool";
+const PRECEDED = "must be in the first offer for this connection, path and model at 1.body";
+const named = (changes: object) => ({ ...OFFER, tool: "video", ...changes });
+
+it.each<[string, object, object, string | null]>([
+  ["for other accounts", { accounts: ["a", "b"] }, { models: ["n"], accounts: ["c"] }, null],
+  [
+    "for an account of both",
+    { accounts: ["a", "b"] },
+    { models: ["n"], accounts: ["b"] },
+    TOOL_TAKEN,
+  ],
+  [
+    "for a tag, which an account of the first may have",
+    { accounts: ["a"] },
+    { models: ["n"], accounts: ["tag:x"] },
+    TOOL_TAKEN,
+  ],
+  ["for all accounts", { accounts: ["a"] }, { models: ["n"] }, TOOL_TAKEN],
+  ["for the same call of a tag", {}, { accounts: ["tag:x"] }, null],
+  ["for the same call of all accounts", {}, {}, PRECEDED],
+  [
+    "for the same call of all accounts with a lower rank, which precedes the first",
+    {},
+    { rank: 1 },
+    PRECEDED.replace("1.", "0."),
+  ],
+  [
+    "for the same call of accounts that the first has too",
+    { accounts: ["a", "b", "tag:x"] },
+    { accounts: ["b", "tag:x"] },
+    PRECEDED,
+  ],
+  ["for the same call of a further account", { accounts: ["a"] }, { accounts: ["a", "b"] }, null],
+])(
+  "a second offer with the tool name of another is judged by the accounts that could see both tools, and by the calls of both: one %s",
+  (_, first, second, message) => {
+    const result = parseOffers([named(first), named(second)]);
+    if (message === null) expect(result.ok).toBe(true);
+    else expect(result).toEqual({ ok: false, error: message });
   },
 );

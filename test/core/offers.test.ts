@@ -1,14 +1,25 @@
 import { expect, it } from "vitest";
 import { policyOf } from "../../src/config/task-settings.ts";
-import { parseOffers } from "../../src/config/offers.ts";
+import { fieldMessage, formOfOffer, parseOffer, parseOffers } from "../../src/config/offers.ts";
 import { configuredWith, MARK } from "./configuration.ts";
 
 const OFFER = { connection: "ark", models: ["m"] };
-const OFFERED = { ...OFFER, keyOwner: "connection", takesUploads: false };
+const OFFERED = {
+  ...OFFER,
+  name: "offer-1",
+  version: null,
+  title: null,
+  description: null,
+  audience: null,
+  rank: 100,
+  keyOwner: "connection",
+  takesUploads: false,
+};
 const SHAPE =
   'must be JSON like [{"connection": "ark", "models": ["doubao-seedance-*"], "limits": {"/duration": {"max": 10}}, "price": {"credits": 60}}]';
 const POINTER = "must have /name for a member of the body or ?name for a parameter of the query";
 const PATH = "must have a path below the base URL, like /v1/predictions,";
+const RANK = "must have a whole number from 0 to 10000";
 const RULE = "must have either values, or min, max or both";
 
 const limited = (limits: unknown) => [{ ...OFFER, limits }];
@@ -48,6 +59,29 @@ const READ: readonly [what: string, written: object, read: object][] = [
     "with uploads",
     { ...OFFER, uploads: true },
     { ...OFFERED, path: null, limits: [], price: null, takesUploads: true, tool: null },
+  ],
+  [
+    "with texts for people, for an account and for accounts with a tag, with a rank",
+    {
+      ...OFFER,
+      name: "video",
+      title: "Video",
+      description: "A video.",
+      accounts: ["acme", "tag:gold"],
+      rank: 0,
+    },
+    {
+      ...OFFERED,
+      name: "video",
+      title: "Video",
+      description: "A video.",
+      audience: { accounts: ["acme"], tags: ["gold"] },
+      rank: 0,
+      path: null,
+      limits: [],
+      price: null,
+      tool: null,
+    },
   ],
   [
     "with a path and a price",
@@ -139,12 +173,16 @@ it.each(READ)("the variable OFFERS may contain an offer %s", (_, written, read) 
   }
 });
 
-it.each([[undefined], [null], [""], [" \n"], ["[]"], [[]]])(
-  "the relay makes no offers when the variable OFFERS is %j",
-  (value) => {
-    expect(parseOffers(value)).toEqual({ ok: true, value: [] });
-  },
-);
+it.each([
+  ["is not set, and the relay's own store has the offers,", undefined, null],
+  ["is null and counts as not set", null, null],
+  ["is empty and counts as not set", "", null],
+  ["is blank and counts as not set", " \n", null],
+  ["is an empty list, and nothing is offered", "[]", []],
+  ["is an empty list of TOML, and nothing is offered", [], []],
+])("the variable OFFERS is accepted when it %s", (_, value, read) => {
+  expect(parseOffers(value)).toEqual({ ok: true, value: read });
+});
 
 /** Faults of `OFFERS`: the value and the message, which follows the name of the variable. */
 const FAULTS: readonly [what: string, value: unknown, message: string][] = [
@@ -159,6 +197,57 @@ const FAULTS: readonly [what: string, value: unknown, message: string][] = [
     `[{"connection": "ark", "models": ["m"], "__proto__": "${MARK}"}]`,
     "has an unknown member at 0.__proto__",
   ],
+  [
+    "a name with capital letters",
+    [{ ...OFFER, name: MARK.toUpperCase() }],
+    "must have a name of at most 64 of a-z 0-9 - at 0.name",
+  ],
+  [
+    "the same name twice",
+    [
+      { ...OFFER, name: "a" },
+      { ...OFFER, name: "a" },
+    ],
+    "must have another name than every other offer and every connection at 1.name",
+  ],
+  [
+    "the name of a connection",
+    [{ ...OFFER, name: "ark" }],
+    "must have another name than every other offer and every connection at 0.name",
+  ],
+  [
+    "an empty title",
+    [{ ...OFFER, title: "" }],
+    "must have a text of at most 100 characters at 0.title",
+  ],
+  [
+    "a description that is too long",
+    [{ ...OFFER, description: "a".repeat(1_001) }],
+    "must have a text of at most 1000 characters at 0.description",
+  ],
+  [
+    "accounts that are a text",
+    [{ ...OFFER, accounts: MARK }],
+    "must have a list of 1 to 100 accounts at 0.accounts",
+  ],
+  [
+    "an empty list of accounts",
+    [{ ...OFFER, accounts: [] }],
+    "must have a list of 1 to 100 accounts at 0.accounts",
+  ],
+  [
+    "more accounts than an offer may have",
+    [{ ...OFFER, accounts: Array.from({ length: 101 }, (_, i) => `a${i}`) }],
+    "must have a list of 1 to 100 accounts at 0.accounts",
+  ],
+  [
+    "an account with a space and a tag with capital letters",
+    [{ ...OFFER, accounts: ["a", "a b", "tag:Gold"] }],
+    "must have the id of an account, or tag: and the name of a tag, at 0.accounts.1; must have the id of an account, or tag: and the name of a tag, at 0.accounts.2",
+  ],
+  ["a rank that is a fraction", [{ ...OFFER, rank: 1.5 }], `${RANK} at 0.rank`],
+  ["a rank below 0", [{ ...OFFER, rank: -1 }], `${RANK} at 0.rank`],
+  ["a rank above 10000", [{ ...OFFER, rank: 10_001 }], `${RANK} at 0.rank`],
   ["no connection", [{ models: ["m"] }], "must name a connection of the relay at 0.connection"],
   [
     "a connection that is a number",
@@ -457,4 +546,35 @@ it("by default a submission may have 16 MiB, take 90 s and be of unknown outcome
   expect(limitsWith({})).toEqual([16_777_216, 90_000, 3_600_000]);
   const others = { MAX_SUBMIT_MB: "24", SUBMIT_TIMEOUT_S: 5, SUBMIT_UNKNOWN_MINUTES: "1" };
   expect(limitsWith(others)).toEqual([25_165_824, 5_000, 60_000]);
+});
+
+it.each(READ)(
+  "an offer %s is read as the same offer in the form in which the relay shows it",
+  (_, written) => {
+    const name = "name" in written ? String(written.name) : "offer-1";
+    const read = parseOffer(written, name, 7);
+    if (!read.ok) throw new Error("an offer was refused");
+    expect(parseOffer(formOfOffer(read.value), name, 7)).toEqual(read);
+  },
+);
+
+/** Returns the faults of an offer with the name `video` in a request. */
+function faultsIn(value: unknown) {
+  const read = parseOffer(value, "video", 1);
+  return read.ok ? [] : read.error.map(({ path, message }) => [path, fieldMessage(message)]);
+}
+
+it("the faults of an offer in a request have their places, and are worded as those of fields", () => {
+  expect(faultsIn({ ...OFFER, models: [], [MARK]: 1, limits: { "/a": { max: "1" } } })).toEqual([
+    [["models"], "must be a list of one or more models"],
+    [["limits", "/a", "max"], "must be a number"],
+    [[MARK], "Unknown field"],
+  ]);
+});
+
+it("an offer in a request may repeat the name of its path, and may have no other", () => {
+  expect(faultsIn({ ...OFFER, name: "video" })).toEqual([]);
+  expect(faultsIn({ ...OFFER, name: "other" })).toEqual([
+    [["name"], "must be left out, or be that of the path"],
+  ]);
 });

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { priceText } from "../../src/api/mcp/price-text.ts";
+import { priceText } from "../../src/api/offers/price-text.ts";
 import type { PriceRule } from "../../src/core/record/price-rule.ts";
 
 const BY_TOKENS: PriceRule = {

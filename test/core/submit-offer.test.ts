@@ -1,13 +1,41 @@
 import { expect, it } from "vitest";
-import { decideOffer, type OfferRequest, watchedPointers } from "../../src/api/submit/offer.ts";
+import {
+  decideOffer as decide,
+  type OfferDecision,
+  type OfferRequest,
+  placeRefusal,
+} from "../../src/api/submit/offer.ts";
 import type { Found } from "../../src/api/submit/json-body.ts";
-import { type Offer, parseOffers } from "../../src/config/offers.ts";
+import { parseOffers } from "../../src/config/offers.ts";
+import { OfferList } from "../../src/core/offers/offer-list.ts";
+import type { Offer } from "../../src/core/offers/offer.ts";
 
 /** Returns the offers that are written as in the variable `OFFERS`. */
 function offersOf(...written: readonly object[]): readonly Offer[] {
   const result = parseOffers(written);
   if (!result.ok) throw new Error(result.error);
-  return result.value;
+  return result.value ?? [];
+}
+
+const BUYER = { account: "acme", tags: [] };
+
+/** Parts of a request that are known before its body is read. */
+interface Place {
+  readonly keyOwner: "connection" | "customer";
+  readonly path: string;
+}
+type Asked = OfferRequest & Place;
+
+/** Returns the price by which an account without tags may submit a request, or why it may not. */
+function decideOffer(offers: readonly Offer[], request: Asked) {
+  const { connection, keyOwner, path } = request;
+  const offered = new OfferList(offers).offersAt(connection, BUYER);
+  const placed = offered.at(keyOwner, path);
+  if (placed.isEmpty) {
+    return { kind: "refused", detail: placeRefusal(offered, { connection, keyOwner }) };
+  }
+  const decision: OfferDecision = decide(placed, request);
+  return decision.kind === "offered" ? { kind: "offered", price: decision.offer.price } : decision;
 }
 
 const PATH = "/v1/videos";
@@ -23,21 +51,20 @@ function memberOf(value: Value): Found {
   return { kind: Array.isArray(value) ? "array" : "object" };
 }
 
-interface Changes extends Partial<Omit<OfferRequest, "member" | "query">> {
+interface Changes extends Partial<Omit<Asked, "member" | "query">> {
   /** The members of the body by their JSON Pointers. */
   readonly body?: Readonly<Record<string, Value>>;
   readonly query?: string;
 }
 
 /** Builds a request for the model `m` at the connection `ark`. */
-function aRequest({ body = {}, query = "", ...changes }: Changes = {}): OfferRequest {
+function aRequest({ body = {}, query = "", ...changes }: Changes = {}): Asked {
   const members = new Map(Object.entries(body).map(([at, value]) => [at, memberOf(value)]));
   return {
     connection: "ark",
     keyOwner: "connection",
     path: PATH,
     model: "m",
-    isUnread: false,
     areTexts: false,
     member: (pointer) => members.get(pointer),
     hookField: "",
@@ -137,7 +164,7 @@ it("when a request breaks several limits of its offer, the refusal names the fir
 function faultIn(limit: unknown, pointer: string, changes: Changes): string | null {
   const offers = offersOf({ ...OFFER, limits: { [pointer]: limit } });
   const decision = decideOffer(offers, aRequest(changes));
-  if (decision.kind === "offered") return null;
+  if (!("detail" in decision)) return null;
   const [, fault = ""] =
     /^The offer for this request limits it: (.+)\.$/.exec(decision.detail) ?? [];
   return fault;
@@ -263,46 +290,36 @@ it("a limit of an offer for the body applies only to the body of a request, and 
 });
 
 it.each([
-  ["does not match", "for certain models", { models: ["m"] }],
-  ["does not match", "for certain models and for any", { models: ["m", "*"] }],
-  ["does not match", "for a glob other than * that matches any model", { models: ["**"] }],
-  ["matches", "for any model", { models: ["*"] }],
+  [true, "of offers for certain models", [{ models: ["m"] }]],
+  [true, "of offers for certain models and for any", [{ models: ["m", "*"] }]],
+  [true, "of an offer for a glob other than * that matches any model", [{ models: ["**"] }]],
+  [false, "of an offer for any model", [{ models: ["*"] }]],
+  [true, "of an offer for any model with a limit of the body", [{ limits: { "/a": [1] } }]],
   [
-    "does not match",
-    "for any model with a limit of the body",
-    { models: ["*"], limits: { "/a": [1] } },
+    true,
+    "of an offer for any model with an optional limit of the body",
+    [{ limits: { "/a": { max: 1, optional: true } } }],
   ],
   [
-    "does not match",
-    "for any model with an optional limit of the body",
-    { models: ["*"], limits: { "/a": { max: 1, optional: true } } },
+    false,
+    "of an offer for any model with a limit of the query",
+    [{ limits: { "?a": { values: ["1"], optional: true } } }],
   ],
-  [
-    "matches",
-    "for any model with a limit of the query",
-    { models: ["*"], limits: { "?a": { values: ["1"], optional: true } } },
-  ],
-])("a request to submit a job with a multipart body %s an offer %s", (verb, _, changes) => {
-  const isMatched = verb === "matches";
-  const offers = offersOf({ ...OFFER, ...changes, price: { credits: 7 } });
-  const detail = "No multipart body is offered at this path of ark.";
-  for (const model of [null, "m"]) {
-    const request = aRequest({ model, isUnread: true });
-    expect(decideOffer(offers, request)).toEqual(
-      isMatched ? offeredFor(7) : { kind: "refused", detail },
-    );
-  }
+  [true, "of two offers, of which the second is for certain models", [{}, { models: ["m"] }]],
+  [false, "without offers", []],
+])("that the body of a form must be read is %s %s", (isRead, _, changes) => {
+  const offers = offersOf(...changes.map((each) => ({ ...OFFER, models: ["*"], ...each })));
+  const placed = new OfferList(offers).offersAt("ark", BUYER).at("connection", PATH);
+  expect(placed.dependOnBody).toBe(isRead);
 });
 
-it("the first offer for any model that limits no body decides a multipart request, whose query must be within this offer's limits", () => {
+it("a form that the relay does not read is permitted by the first offer for any model, if its query is within the limits of this offer", () => {
   const any = { ...OFFER, models: ["*"] };
   const offers = offersOf(
-    { ...OFFER, price: { credits: 1 } },
-    { ...any, limits: { "/a": [1] }, price: { credits: 2 } },
     { ...any, limits: { "?a": ["1"] }, price: { credits: 3 } },
     { ...any, price: { credits: 4 } },
   );
-  const asked = (query: string) => decideOffer(offers, aRequest({ isUnread: true, query }));
+  const asked = (query: string) => decideOffer(offers, aRequest({ model: null, query }));
   expect(asked("a=1")).toEqual(offeredFor(3));
   expect(asked("a=2")).toEqual({
     kind: "refused",
@@ -310,13 +327,16 @@ it("the first offer for any model that limits no body decides a multipart reques
   });
 });
 
-it("the members that the relay looks up in a request body are those that offers of the connection limit and the objects around them, each once", () => {
+it("the members that the relay looks up in a request body are those that offers for its place limit and the objects around them, each once", () => {
   const offers = offersOf(
     { ...OFFER, limits: { "/a/b/c~1d": [1], "?q/r": [1], "/e": [1] } },
     { ...OFFER, models: ["n"], path: "/v2", limits: { "/a/b/f": [1], "/e": [2] } },
     { ...OFFER, connection: "fal", limits: { "/g": [1] } },
   );
-  expect(watchedPointers(offers, "ark")).toEqual(["/a", "/a/b", "/a/b/c~1d", "/e", "/a/b/f"]);
-  expect(watchedPointers(offers, "fal")).toEqual(["/g"]);
-  expect(watchedPointers(offers, "kling")).toEqual([]);
+  const limited = (connection: string, path: string) =>
+    new OfferList(offers).offersAt(connection, BUYER).at("connection", path).limitedPointers;
+  expect(limited("ark", "/v2")).toEqual(["/a", "/a/b", "/a/b/c~1d", "/e", "/a/b/f"]);
+  expect(limited("ark", PATH)).toEqual(["/a", "/a/b", "/a/b/c~1d", "/e"]);
+  expect(limited("fal", PATH)).toEqual(["/g"]);
+  expect(limited("kling", PATH)).toEqual([]);
 });

@@ -2,7 +2,8 @@ import { type Config, parseConfig } from "../../src/config/config.ts";
 import * as fc from "fast-check";
 import { parseConnections } from "../../src/config/connections.ts";
 import type { ConfigIssue } from "../../src/config/issue.ts";
-import type { Offer } from "../../src/config/offers.ts";
+import { OfferList } from "../../src/core/offers/offer-list.ts";
+import type { Offer } from "../../src/core/offers/offer.ts";
 import type { Price } from "../../src/core/record/price-rule.ts";
 import { failure, type Result, success } from "../../src/core/result.ts";
 import { checkCallbackUrl } from "../../src/security/url-rules.ts";
@@ -136,7 +137,7 @@ function requireSound(config: Config): void {
     ASYNC_TIMEOUT_S: isWhole(10_000, 720_000, config.asyncTimeoutMs),
     MAX_ASYNC_MB: isWhole(1024 ** 2, 64 * 1024 ** 2, config.maxAsyncBytes),
     SUBMIT_UNKNOWN_MINUTES: isWhole(60_000, 1440 * 60_000, config.submitUnknownMs),
-    OFFERS: config.offers.every((offer) => isSoundOffer(offer, config)),
+    OFFERS: (config.offers?.all ?? []).every((offer) => isSoundOffer(offer, config)),
     PUBLIC_URL: publicUrl === null || new URL(publicUrl).origin === publicUrl,
     SETTLEMENT_URL: urls.every((url) => /^https?:/.test(new URL(url).protocol)),
     RELAY_SECRET:
@@ -243,8 +244,9 @@ fuzz(
       "accepts an offer of a connection that does not exist": (vars, flags) => {
         const result = parseConfig(vars, flags);
         if (!result.ok) return result;
-        const offers = result.value.offers.map((offer) => ({ ...offer, connection: "none" }));
-        return success({ ...result.value, offers });
+        const { all = [] } = result.value.offers ?? {};
+        const offers = all.map((offer) => ({ ...offer, connection: "none" }));
+        return success({ ...result.value, offers: new OfferList(offers) });
       },
       "accepts a configuration without operator keys": (vars, flags) => {
         const result = parseConfig(vars, flags);

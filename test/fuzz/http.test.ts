@@ -121,6 +121,7 @@ it("when the connection to a Durable Object is lost during a call, the relay rep
     OutputObject: "copy delete deleteOne",
     CallObject: "begin drop",
     QueueObject: "ask leave position refuse state",
+    OfferBookObject: "read versions",
   });
 });
 

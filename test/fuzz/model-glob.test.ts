@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, it } from "vitest";
-import { isModelOf } from "../../src/config/model-glob.ts";
+import { isModelOf } from "../../src/core/offers/model-glob.ts";
 import { fuzz, weighted } from "./fuzz.ts";
 import { expectLinear, repeated, withNames } from "./linear-time.ts";
 

@@ -51,6 +51,7 @@ const BODIES: Readonly<Record<string, object>> = {
   "/v1/events": { id, status: "completed", output: OUTPUT, ...EVENT },
   "/v1/callbacks/test": { callback_url: CALLBACK_URL },
   "/v1/accounts": { id: "acme" },
+  "/v1/accounts/{account}": { tags: ["resellers"], low_balance: 5, monthly_limit: 500 },
   "/v1/accounts/{account}/grants": { reference: "invoice-2", amount: 5 },
   "/v1/accounts/{account}/keys": { label: "production" },
   "/v1/accounts/{account}/signing-secrets": { generation: 1 },

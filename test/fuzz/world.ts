@@ -2,6 +2,7 @@ import { AccountObject } from "../../src/objects/account/account-object.ts";
 import { CallObject } from "../../src/objects/call/call-object.ts";
 import { ConnectionObject } from "../../src/objects/connection/connection-object.ts";
 import { DeploymentObject } from "../../src/objects/deployment-object.ts";
+import { OfferBookObject } from "../../src/objects/offers/offer-book-object.ts";
 import { QueueObject } from "../../src/objects/queue/queue-object.ts";
 import { OutputObject } from "../../src/objects/output/output-object.ts";
 import { DigestObject } from "../../src/objects/digest-object.ts";
@@ -80,6 +81,7 @@ export const OTHER_CLASSES = {
   JOBS: JobObject,
   CALLS: CallObject,
   QUEUES: QueueObject,
+  OFFER_BOOK: OfferBookObject,
   DEPLOYMENT: DeploymentObject,
   OUTPUT_OBJECTS: OutputObject,
 } as const satisfies Partial<Record<ObjectBinding, unknown>>;

@@ -98,6 +98,7 @@ function creditsFault({ before, after, ledger, history }: Change): string | null
       state !== "refunded" || ledger.count("refund", chargeId) === 1,
     "a refund is final": isBack,
     "no charge takes more than the balance": !ledger.isOverdrawn,
+    "no month costs more than the monthly limit": !ledger.isOverLimit,
     "a task belongs to the account that paid": after.status === "charging" || isOwn,
   });
 }

@@ -207,8 +207,14 @@ export class InvariantChecker {
   }
 
   onChargeAnswer({ amount }: Subject<"charge">, answer: ChargeAnswer): void {
-    const isShort = answer.kind !== "insufficient" || answer.balance < amount;
-    this.require("charge", { "a sufficient balance can be spent": isShort });
+    if (answer.kind !== "insufficient") return;
+    const { balance, month } = answer;
+    const spent = this.#shared.ledger.spentIn(this.#now);
+    this.require("charge", {
+      "a sufficient balance can be spent": month !== undefined || balance < amount,
+      "what a month has left can be spent": month === undefined || spent + amount > month.limit,
+    });
+    if (month !== undefined) this.observed.add("a charge is above the monthly limit");
   }
 
   onRefund(refund: Subject<"refund">): void {

@@ -1,19 +1,23 @@
 import type { ChargeAnswer } from "../../src/core/events/event.ts";
 import {
   charge,
+  type BookedEntry,
   type ChargeEntries,
   type Entry,
   type Posting,
   refund,
   release,
+  type Standing,
+  standingAfter,
 } from "../../src/core/ledger.ts";
+import { monthStart } from "../../src/core/time.ts";
 import type { Charge } from "../../src/core/duties/charge.ts";
 import type { Refund } from "../../src/core/duties/refund.ts";
 import type { Release } from "../../src/core/duties/release.ts";
 import { RefusedCharges } from "../../src/objects/account/refused-charges.ts";
 import { ACCOUNT } from "../core/builders.ts";
 
-function isReturn({ kind }: Entry): boolean {
+function isReturn({ kind }: BookedEntry): boolean {
   return kind === "refund" || kind === "release";
 }
 
@@ -33,9 +37,14 @@ export class SimulatedLedger {
   hasAccount = true;
   /** States that a charge has made the balance negative, which only the operator may do. */
   isOverdrawn = false;
+  /** States that a charge has made a month cost more than the monthly limit. */
+  isOverLimit = false;
+  /** Credits that the charges of a month may cost; null for no limit. */
+  monthlyLimit: number | null;
 
-  constructor(granted: number) {
+  constructor(granted: number, monthlyLimit: number | null = null) {
     this.granted = granted;
+    this.monthlyLimit = monthlyLimit;
   }
 
   /**
@@ -48,38 +57,42 @@ export class SimulatedLedger {
     const isKnown = this.#entry("charge", chargeId) !== null;
     const refused = isKnown ? null : this.#refusals.of(chargeId);
     if (refused !== null) return refused;
-    const answer = this.#charged(order);
+    const answer = this.#charged(order, now);
     return answer.kind === "charged" ? answer : this.#refusals.note(chargeId, answer);
   }
 
-  #charged({ accountId, chargeId: reference, amount }: Charge): ChargeAnswer {
+  #charged({ accountId, chargeId: reference, amount }: Charge, now: number): ChargeAnswer {
     if (!this.hasAccount || accountId !== ACCOUNT.id) return { kind: "unknown_account" };
-    const { balance } = this;
-    const posting = charge(balance, this.#entry("charge", reference), { reference, amount });
+    const standing = this.#standing(now);
+    const { balance, monthSpent: spent } = standing;
+    const limit = this.monthlyLimit;
+    const known = this.#entry("charge", reference);
+    const posting = charge(standing, known, { reference, amount }, limit);
     this.#book(posting);
-    return posting.kind === "refused"
-      ? { kind: "insufficient", balance, price: amount }
-      : { kind: "charged", generation: ACCOUNT.generation };
+    if (posting.kind !== "refused") return { kind: "charged", generation: ACCOUNT.generation };
+    const isOver = posting.reason === "over_limit" && limit !== null;
+    const month = isOver ? { month: { limit, spent } } : {};
+    return { kind: "insufficient", balance, price: amount, ...month };
   }
 
   /** Books a refund. @returns whether the charge is refunded. */
-  refund({ chargeId, taskId, submissionId }: Refund): boolean {
+  refund({ chargeId, taskId, submissionId }: Refund, now: number): boolean {
     if (chargeId === null) {
       this.settled.add(submissionId ?? taskId);
       return true;
     }
-    const posting = refund(this.balance, this.#ofCharge(chargeId));
+    const posting = refund(this.#standing(now), this.#ofCharge(chargeId));
     this.#book(posting);
     return posting.kind !== "refused";
   }
 
   /** Books a release. @returns whether the credits are back. */
-  release({ chargeId, taskId, amount }: Release): boolean {
+  release({ chargeId, taskId, amount }: Release, now: number): boolean {
     if (chargeId === null) {
       this.released.set(taskId, amount);
       return true;
     }
-    const posting = release(this.balance, this.#ofCharge(chargeId), amount);
+    const posting = release(this.#standing(now), this.#ofCharge(chargeId), amount);
     this.#book(posting);
     return posting.kind !== "refused";
   }
@@ -88,6 +101,17 @@ export class SimulatedLedger {
     return this.entries.reduce(
       (sum, { kind, amount }) => sum + (kind === "charge" ? -amount : amount),
       this.granted,
+    );
+  }
+
+  /** Sums what the charges of the month of a time cost, in credits, from all entries. */
+  spentIn(time: number): number {
+    const charges = this.entries.filter(
+      ({ kind, createdAt }) => kind === "charge" && monthStart(createdAt) === monthStart(time),
+    );
+    return charges.reduce(
+      (sum, { amount, reference }) => sum + amount - this.returned(reference),
+      0,
     );
   }
 
@@ -110,6 +134,10 @@ export class SimulatedLedger {
     return returns.reduce((sum, { amount }) => sum + amount, 0);
   }
 
+  #standing(now: number): Standing {
+    return { ...standingAfter(this.entries.at(-1) ?? null, now), balance: this.balance };
+  }
+
   #ofCharge(reference: string): ChargeEntries {
     return {
       charge: this.#entry("charge", reference),
@@ -118,7 +146,7 @@ export class SimulatedLedger {
     };
   }
 
-  #entry(kind: Entry["kind"], reference: string): Entry | null {
+  #entry(kind: Entry["kind"], reference: string): BookedEntry | null {
     const isIt = (entry: Entry) => entry.kind === kind && entry.reference === reference;
     return this.entries.find(isIt) ?? null;
   }
@@ -126,6 +154,9 @@ export class SimulatedLedger {
   #book(posting: Posting): void {
     if (posting.kind !== "book") return;
     this.entries.push(posting.entry);
-    if (posting.entry.kind === "charge" && this.balance < 0) this.isOverdrawn = true;
+    const { kind, createdAt } = posting.entry;
+    if (kind !== "charge") return;
+    if (this.balance < 0) this.isOverdrawn = true;
+    if (this.spentIn(createdAt) > (this.monthlyLimit ?? Infinity)) this.isOverLimit = true;
   }
 }

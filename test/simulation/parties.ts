@@ -134,7 +134,7 @@ export class Parties implements Outside {
     this.#observer.onRefund?.(refund);
     let isBack = false;
     const book = () => {
-      isBack = this.ledger.refund(refund);
+      isBack = this.ledger.refund(refund, this.#now());
     };
     const isHeard = await this.#call("refund", caller, CALL_MS, DONE_OR_NOT, false, book);
     return isHeard && isBack;
@@ -144,7 +144,7 @@ export class Parties implements Outside {
     this.#observer.onRelease?.(release, CALL_MS);
     let isBack = false;
     const book = () => {
-      isBack = this.ledger.release(release);
+      isBack = this.ledger.release(release, this.#now());
     };
     const isHeard = await this.#call("release", caller, CALL_MS, DONE_OR_NOT, false, book);
     return isHeard && isBack;

@@ -55,6 +55,8 @@ export const LATER_SETTINGS = {
 export interface InitialState {
   readonly setting: Setting;
   readonly granted: number;
+  /** Credits that the account's charges of a month may cost; null for no limit. */
+  readonly monthlyLimit: number | null;
   readonly hasAccount: boolean;
   readonly isRoundTripped: boolean;
   /** States that at the end of the run the receiver refuses callbacks, or the upstream never finishes. */

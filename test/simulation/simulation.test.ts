@@ -98,6 +98,7 @@ const EXPECTED_EVENTS = [
   "an output is deleted",
   "a task expires",
   "an id is used again",
+  "a charge is above the monthly limit",
 ];
 const OFTEN = LIVES / 500;
 

@@ -58,11 +58,12 @@ export class World implements SharedState {
   /** Clients' reads of the job in which the upstream has not answered the living instance. */
   #jobReads: JobRead[] = [];
 
-  constructor({ setting, granted, hasAccount, isRoundTripped }: InitialState, isTraced: boolean) {
+  constructor(beginning: InitialState, isTraced: boolean) {
+    const { setting, granted, monthlyLimit, hasAccount, isRoundTripped } = beginning;
     this.setting = setting;
     this.#deploy(setting);
     this.isRoundTripped = isRoundTripped;
-    this.ledger = new SimulatedLedger(granted);
+    this.ledger = new SimulatedLedger(granted, monthlyLimit);
     this.ledger.hasAccount = hasAccount;
     this.checker = new InvariantChecker(this, isTraced);
     this.submitters = new Submitters(this.checker);

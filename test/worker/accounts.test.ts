@@ -17,6 +17,14 @@ import { report } from "./tasks.ts";
 
 useClock();
 
+/** What an account shows besides its id and balance while nothing is set and nothing charged. */
+const UNSET = {
+  tags: [],
+  low_balance: null,
+  monthly_limit: null,
+  spent_this_month: 0,
+  created_at: START_S,
+};
 const UNKNOWN = { status: 404, code: "not_found" };
 const lost = () => Promise.reject(new Error("Network connection lost."));
 const EMPTY_OBJECT = { keys: [], tables: [], alarm: null };
@@ -42,7 +50,7 @@ it("POST /v1/accounts creates an account without credits and sets the alarm of i
   const id = crypto.randomUUID();
   const response = await post("/v1/accounts", { id });
   expect(response.status).toBe(201);
-  expect(await response.json()).toEqual({ id, balance: 0, created_at: START_S });
+  expect(await response.json()).toEqual({ id, balance: 0, ...UNSET });
   const { ledger, profile } = await storageOf(id);
   expect([ledger.alarm, profile.alarm]).toEqual([START + 28 * DAY_MS, null]);
 });
@@ -53,7 +61,7 @@ it("POST /v1/accounts answers 200 when the account exists already, and changes n
   pass(5000);
   const response = await post("/v1/accounts", { id });
   expect(response.status).toBe(200);
-  expect(await response.json()).toEqual({ id, balance: 7, created_at: START_S });
+  expect(await response.json()).toEqual({ id, balance: 7, ...UNSET });
   expect(await storageOf(id)).toEqual(before);
 });
 
@@ -102,7 +110,7 @@ it("GET /v1/accounts/{account} shows the current balance", async () => {
   const id = await anAccount(5);
   await grant(id, 3);
   const account = await (await call(`/v1/accounts/${id}`)).json();
-  expect(account).toEqual({ id, balance: 8, created_at: START_S });
+  expect(account).toEqual({ id, balance: 8, ...UNSET });
 });
 
 it("GET /v1/accounts answers 501 index_disabled when the D1 database INDEX_DB is not bound", async () => {

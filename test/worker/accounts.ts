@@ -38,6 +38,12 @@ export async function grant(account: string, amount: number): Promise<void> {
   await expecting(201, post(`/v1/accounts/${account}/grants`, { reference, amount }));
 }
 
+/** Sets tags, low balance and monthly limit of an account; those that are left out are removed. */
+export async function change(account: string, settings: object): Promise<void> {
+  const body = JSON.stringify(settings);
+  await expecting(200, call(`/v1/accounts/${account}`, { method: "PUT", body }));
+}
+
 /** Generates an API key for the account. */
 export async function aKey(
   account: string,

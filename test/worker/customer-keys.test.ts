@@ -392,7 +392,9 @@ it("a submission with a relay key where the customer's key should be is refused,
   const { key: imported } = await anImportedKey(account);
   const both = { "Relay-Key": imported, Authorization: `Bearer ${imported}` };
   const outside = anArk();
-  const response = await submit({ headers: both, key: null });
+  const OFFERED = JSON.stringify([{ connection: "ark", models: ["*"], key: "customer" }]);
+  const bindings = { ...BINDINGS, OFFERS: OFFERED };
+  const response = await submit({ bindings, headers: both, key: null });
   expect(await refusal(response)).toEqual(invalid("/Authorization"));
   expect(outside.sentTo(ARK)).toEqual([]);
 });

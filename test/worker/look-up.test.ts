@@ -58,23 +58,27 @@ it("the operator reads a version of a model of Replicate without any offer, and 
   expect(outside.sentTo("https://").map(({ url }) => url)).toEqual([`${API}${PATH}`]);
 });
 
-it.each([
-  ["of another connection", offering("fal")],
-  ["for customers' own keys", offering("replicate", { key: "customer" })],
-])(
-  "when the only offer is one %s, an account's lookup at Replicate gets 403 in Replicate's form, and nothing is sent",
-  async (_, bindings) => {
-    const outside = upstreams();
-    const { key } = await aFullKey();
-    const refused = await callJob("replicate", PATH, { key }, bindings);
-    expect(refused.status).toBe(403);
-    expect(await refused.json()).toEqual({
-      status: 403,
-      detail: "Calls to replicate are not offered to accounts with this key of the upstream.",
-    });
-    expect(outside.sentTo("https://")).toEqual([]);
-  },
-);
+it("when the only offer is one for customers' own keys, an account's lookup at Replicate gets 403 in Replicate's form, and nothing is sent", async () => {
+  const outside = upstreams();
+  const { key } = await aFullKey();
+  const bindings = offering("replicate", { key: "customer" });
+  const refused = await callJob("replicate", PATH, { key }, bindings);
+  expect(refused.status).toBe(403);
+  expect(await refused.json()).toEqual({
+    status: 403,
+    detail: "Calls to replicate are not offered to accounts with this key of the upstream.",
+  });
+  expect(outside.sentTo("https://")).toEqual([]);
+});
+
+it("when the only offer is one of another connection, an account's lookup at Replicate gets 404, as at a connection that does not exist, and nothing is sent", async () => {
+  const outside = upstreams();
+  const { key } = await aFullKey();
+  const refused = await callJob("replicate", PATH, { key }, offering("fal"));
+  expect(refused.status).toBe(404);
+  expect(await refused.json()).toMatchObject({ detail: 'There is no connection "replicate".' });
+  expect(outside.sentTo("https://")).toEqual([]);
+});
 
 it("with a customer's own key of Replicate, a lookup is sent with this key where an offer is for such keys", async () => {
   const outside = upstreams();

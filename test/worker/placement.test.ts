@@ -54,6 +54,7 @@ function deployed(vars: object, deployment: string = crypto.randomUUID()) {
     JOBS: record(env.JOBS),
     CALLS: record(env.CALLS),
     QUEUES: record(env.QUEUES),
+    OFFER_BOOK: record(env.OFFER_BOOK),
   } satisfies Record<ObjectBinding, Namespace>;
   return { uses, deployment, bindings: { ...env, ...vars, ...namespaces } };
 }
@@ -138,7 +139,8 @@ it("JURISDICTION and LOCATION_HINT decide where each Durable Object that a reque
 it("JURISDICTION and LOCATION_HINT decide where the Durable Object of an account that a task calls is created", async () => {
   const { uses, bindings } = deployed(VARS);
   const id = crypto.randomUUID();
-  const charge = { chargeId: "c", accountId: "acct_none", amount: 1, taskId: id, bookedBy: null };
+  const order = { chargeId: "c", accountId: "acct_none", amount: 1, taskId: id };
+  const charge = { ...order, model: "m", bookedBy: null };
   await runInDurableObject(stubOf(id), async (_, ctx) => {
     const relay = await started(bindings);
     const platform: Caller = Reflect.construct(ObjectPlatform, [ctx, relay, {}]);

@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 import { type ProblemCode, PROBLEMS } from "../../src/api/http/problem-list.ts";
 import { BODY_DEADLINE_MS } from "../../src/api/http/body.ts";
 import { DESCRIPTIONS } from "../../src/api/routes.openapi.ts";
-import { aKey, anAccount, priced } from "./accounts.ts";
+import { aKey, anAccount, change, priced } from "./accounts.ts";
 import { call, callWith, OPERATOR_KEY, ORIGIN, post, ProblemBody, refusal } from "./client.ts";
 import { evict, expectUnchanged, failing, stubOf } from "./objects.ts";
 import { aRateLimit } from "./rate-limits.ts";
@@ -19,6 +19,7 @@ import {
   register,
   report,
 } from "./tasks.ts";
+import { aBook, OFFER, putOffer } from "./offers.ts";
 import { aQueuedRelay, members } from "./queued-relay.ts";
 import { anArk, ARK, ARK_PATH, BINDINGS, named, submit } from "./submitted.ts";
 import { holdTimers } from "./timers.ts";
@@ -118,6 +119,11 @@ const PROVOKED = {
   unauthenticated: () => post("/v1/tasks", { model: "m" }, { key: null }),
   forbidden,
   insufficient_credits: async () => post("/v1/tasks", priced(await anAccount(), 1)),
+  monthly_limit: async () => {
+    const account = await anAccount(1);
+    await change(account, { monthly_limit: 0 });
+    return post("/v1/tasks", priced(account, 1));
+  },
   not_found: () => call("/v1"),
   unknown_task: () => call(`/v1/tasks/${crypto.randomUUID()}`),
   method_not_allowed: () => call("/v1/events"),
@@ -134,7 +140,8 @@ const PROVOKED = {
   length_required: () => upload(OPERATOR_KEY, {}),
   not_offered: async () => {
     const { key } = await aKey(await anAccount());
-    return upload(key, { "Content-Length": "1" });
+    const OFFERS = '[{"connection": "replicate", "models": ["*"]}]';
+    return upload(key, { "Content-Length": "1" }, { ...BINDINGS, OFFERS });
   },
   submit_unknown: () => submit({ headers: named().headers }),
   task_failed: answerOfCanceled,
@@ -159,6 +166,16 @@ const PROVOKED = {
     await submit({ path, bindings, headers });
     return submit({ path, bindings, headers });
   },
+  offers_in_configuration: async () => putOffer({ ...BINDINGS, OFFERS: "[]" }, "video"),
+  offers_full: async () => {
+    const { bindings, stub } = aBook();
+    await runInDurableObject(stub, (_, { storage }) => {
+      storage.kv.put("totals", { revision: 0, offers: 5_000, bytes: 0, deleted: 0, forgotten: 0 });
+    });
+    return putOffer(bindings, "video");
+  },
+  offer_changed: async () =>
+    putOffer(aBook().bindings, "video", OFFER, { headers: { "If-Match": '"1"' } }),
   internal_error: async () => call(`/v1/tasks/${await unreadable()}`),
   index_disabled: () => call("/v1/accounts"),
   not_configured: async () => callWith({ ...env, PAUSED: "?" }, "/v1/signing-secrets"),
@@ -167,9 +184,13 @@ const PROVOKED = {
 } satisfies Record<ProblemCode, () => Promise<Response>>;
 
 /** Uploads a file with these headers. */
-function upload(key: string, headers: Readonly<Record<string, string>>): Promise<Response> {
+function upload(
+  key: string,
+  headers: Readonly<Record<string, string>>,
+  bindings: object = BINDINGS,
+): Promise<Response> {
   const body = new TransformStream<Uint8Array, Uint8Array>().readable;
-  return callWith(BINDINGS, "/v1/submit/replicate/v1/files", { body, key, headers });
+  return callWith(bindings, "/v1/submit/replicate/v1/files", { body, key, headers });
 }
 
 /** Opens a link to an output that has expired. */

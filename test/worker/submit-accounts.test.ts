@@ -2,7 +2,8 @@ import { expect, it } from "vitest";
 import * as z from "zod";
 import { aKey, anAccount, balanceOf, booksOf, breakLedger } from "./accounts.ts";
 import { useClock } from "./clock.ts";
-import { refusal } from "./client.ts";
+import { logIn, visit } from "./browser.ts";
+import { OPERATOR_NAME, refusal } from "./client.ts";
 import { NOTHING, stored, untilIdle, wake } from "./objects.ts";
 import { answering } from "./outside.ts";
 import { aRateLimit, LIMITED } from "./rate-limits.ts";
@@ -60,6 +61,21 @@ it("an account may submit what OFFERS lists, and is charged the price in OFFERS 
     account,
     credits: { amount: PRICE, state: "charged" },
   });
+});
+
+it("the console's ledger names the account's key that has submitted a job as its list of keys does, to the operator and to the account", async () => {
+  anArk();
+  const { account, key } = await asAccount(100);
+  for (const viewer of [undefined, key]) {
+    const cookie = await logIn(viewer, OFFERED);
+    const html = await (await visit(`/accounts/${account}`, cookie, {}, OFFERED)).text();
+    const [, prefix = "none"] = /id="key-[^>]*>.*?<code>([^<]*)…/s.exec(html) ?? [];
+    expect(key.startsWith(prefix)).toBe(true);
+    const [charge = ""] = /<tr id="entry-2".*?<\/tr>/s.exec(html) ?? [];
+    expect(charge).toContain(`<code>${prefix}…</code>`);
+    const [granted = ""] = /<tr id="entry-1".*?<\/tr>/s.exec(html) ?? [];
+    expect(granted.includes(OPERATOR_NAME)).toBe(viewer === undefined);
+  }
 });
 
 it.each(["nobody", "sandbox"])(

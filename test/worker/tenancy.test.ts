@@ -37,6 +37,7 @@ const BODIES: Readonly<Record<string, object>> = {
   "/v1/events": { id: "00000000-0000-4000-8000-000000000001", status: "processing", model: "m" },
   "/v1/callbacks/test": { callback_url: CALLBACK_URL },
   "/v1/accounts": { id: "mine" },
+  "/v1/accounts/{account}": { monthly_limit: null },
   "/v1/reindex": { ids: ["00000000-0000-4000-8000-000000000001"] },
   "/v1/accounts/{account}/grants": { reference: "r", amount: 1000 },
 };
@@ -104,6 +105,7 @@ it("an account's key may use exactly the routes that this test lists, which answ
     "GET /v1/accounts/{account}": 200,
     "GET /v1/accounts/{account}/entries": 200,
     "GET /v1/accounts/{account}/grants": 200,
+    "GET /v1/accounts/{account}/spend": 200,
     "GET /v1/accounts/{account}/keys": 200,
     "GET /v1/accounts/{account}/signing-secrets": 200,
     // Lists and counts need the index, which is not bound in these tests.
@@ -118,6 +120,9 @@ it("an account's key may use exactly the routes that this test lists, which answ
     "GET /v1/tasks/{id}/answer": 404,
     "GET /v1/tasks/{id}/events": 200,
     "GET /v1/tasks/{id}/attempts/{number}/request": 200,
+    // No offer has this name.
+    "GET /v1/offers/{name}": 404,
+    "GET /v1/offers": 200,
     "POST /v1/callbacks/test": 200,
     // An order needs an Idempotency-Key.
     "POST /v1/redeliveries": 400,

@@ -73,9 +73,21 @@ it("an account can upload a file to a connection for which OFFERS permits upload
 
 it.each([
   ["no offer", { ...RELAY, OFFERS: "[]" }],
+  ["an offer of another connection alone", offering({ uploads: true, connection: "fal" })],
+])(
+  "when OFFERS has %s, an account's upload gets 404, as at a connection that does not exist, and nothing is sent",
+  async (_, bindings) => {
+    const outside = aReplicate();
+    const { key } = await aFullKey();
+    const refused = await refusal(await send({ key, bindings }));
+    expect(refused).toEqual({ status: 404, code: "not_found" });
+    expect(outside.sentTo("https://")).toEqual([]);
+  },
+);
+
+it.each([
   ["an offer without uploads", offering({})],
   ["an offer with uploads: false", offering({ uploads: false })],
-  ["an offer with uploads of another connection", offering({ uploads: true, connection: "fal" })],
   ["an offer with uploads for customers' own keys", offering({ uploads: true, key: "customer" })],
 ])(
   "when OFFERS has %s, an account's upload gets 403 not_offered, and nothing is sent",

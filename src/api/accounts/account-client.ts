@@ -1,6 +1,7 @@
 import type { Account } from "../../core/record/task.ts";
 import type { Env } from "../../env.ts";
 import type { AccountObject } from "../../objects/account/account-object.ts";
+import { settingsOf } from "../../objects/account/account-profile.ts";
 import { ledgerObject, profileObject } from "../../objects/object-names.ts";
 import { isolateCache } from "../../lib/isolate-cache.ts";
 import { unknownAccount } from "../http/problem.ts";
@@ -8,12 +9,17 @@ import { callObject } from "../http/object-call.ts";
 
 type Call<T> = (object: DurableObjectStub<AccountObject>) => Promise<T | null>;
 
+interface KnownAccount {
+  readonly account: Account;
+  readonly tags: readonly string[];
+}
+
 /**
- * Cache of accounts, each with the generation of its callback secret, a number that each rotation of the secret
- * raises. A task that takes an outdated generation from the cache still signs correctly, because callbacks are also
- * signed with the secrets of the previous and the next generation.
+ * Cache of accounts, each with its tags and the generation of its callback secret, a number that each rotation of the
+ * secret raises. A task that takes an outdated generation from the cache still signs correctly, because callbacks are
+ * also signed with the secrets of the previous and the next generation.
  */
-const accounts = isolateCache<Account>();
+const accounts = isolateCache<KnownAccount>();
 
 /**
  * Returns the id of an account and the generation of its callback secret, a number that each rotation raises; a task
@@ -21,13 +27,27 @@ const accounts = isolateCache<Account>();
  * @returns null when the account does not exist or was deleted.
  */
 export async function findAccount(env: Env, id: string): Promise<Account | null> {
+  return (await readKnown(env, id))?.account ?? null;
+}
+
+/**
+ * Returns the tags of an account, by which offers may be for it. Those of an account that is in the cache are not read
+ * again: new tags are in use everywhere within about a minute.
+ * @returns no tags when the account does not exist or was deleted.
+ */
+export async function tagsOfAccount(env: Env, id: string): Promise<readonly string[]> {
+  return (await readKnown(env, id))?.tags ?? [];
+}
+
+async function readKnown(env: Env, id: string): Promise<KnownAccount | null> {
   const known = accounts.get(id);
   if (known !== undefined) return known;
   const profile = await callObject(() => profileObject(env, id).profile());
   if (profile === null || profile.deletedAt !== null) return null;
-  const account = { id, generation: profile.generation };
-  accounts.set(id, account);
-  return account;
+  const { tags } = settingsOf(profile);
+  const read = { account: { id, generation: profile.generation }, tags };
+  accounts.set(id, read);
+  return read;
 }
 
 /**

@@ -10,6 +10,26 @@ const Reference = text(1, 255);
 /** Body of `POST /v1/accounts`, which creates an account. */
 export const NewAccount = z.strictObject({ id: AccountId });
 
+const MAX_TAGS = 20;
+const Tag = z.string().check(z.regex(/^[a-z0-9-]{1,40}$/, "must be 1 to 40 of a-z 0-9 -"));
+const Credits = z.int().check(z.minimum(0));
+
+/**
+ * Body of `PUT /v1/accounts/{account}`, which replaces the settings of an account. A member that is absent or null
+ * removes this setting.
+ */
+export const Settings = z.strictObject({
+  tags: withDefault(
+    z.array(Tag).check(
+      z.maxLength(MAX_TAGS),
+      z.refine((tags) => new Set(tags).size === tags.length, "must not repeat a tag"),
+    ),
+    [],
+  ),
+  low_balance: optional(Credits),
+  monthly_limit: optional(Credits),
+});
+
 /** Body of `POST /v1/accounts/{account}/grants`, which grants credits. */
 export const Grant = z.strictObject({
   reference: Reference,

@@ -3,8 +3,10 @@ import type { AccountState } from "../../objects/account/account-object.ts";
 import { ledgerObject, profileObject } from "../../objects/object-names.ts";
 import { toSeconds } from "../../core/time.ts";
 import { log } from "../../lib/log.ts";
-import { keyNameOf } from "../../objects/task/caller.ts";
-import { callLedger } from "./account-client.ts";
+import { settingsOf } from "../../objects/account/account-profile.ts";
+import { keyNameOf, readerOf } from "../../objects/task/caller.ts";
+import type { Reader } from "../../core/views/reader.ts";
+import { callLedger, forgetAccount } from "./account-client.ts";
 import { json } from "../http/answer.ts";
 import { queryIndex, requireIndex } from "../search/query-index.ts";
 import { listAccountIds, noteAccount } from "../../index-db/account-list.ts";
@@ -16,7 +18,7 @@ import { pageLimit } from "../http/query.ts";
 import { routeOf } from "../http/route.ts";
 import pMap from "p-map";
 import { NoBody, NoQuery, operation } from "../operation.ts";
-import { NewAccount } from "./account-schemas.ts";
+import { NewAccount, Settings } from "./account-schemas.ts";
 
 /** Largest number of account ledgers that are read at the same time for one list. */
 const CONCURRENCY = 6;
@@ -51,14 +53,15 @@ export const createAccount = operation(
         INDEX_TIMEOUT_MS,
       );
     }
-    return { isNew, account: accountView(id, account) };
+    return { isNew, id, account };
   },
 );
 
 export const createAccountRoute = routeOf(
   { method: "POST", path: "/v1/accounts" },
   createAccount,
-  ({ isNew, account }) => json(account, isNew ? 201 : 200),
+  ({ isNew, id, account }, { caller }) =>
+    json(accountView(id, account, readerOf(caller)), isNew ? 201 : 200),
 );
 
 /** Lists one page of all accounts, in the order of their ids. */
@@ -114,7 +117,36 @@ export const readAccount = operation(
 export const readAccountRoute = routeOf(
   { method: "GET", path: "/v1/accounts/{account}" },
   readAccount,
-  (account, { params }) => json(accountView(params.account, account)),
+  (account, { params, caller }) => json(accountView(params.account, account, readerOf(caller))),
+);
+
+/**
+ * Replaces the settings of an account: its tags, the balance below which the operator is told of it, and its monthly
+ * limit.
+ */
+export const changeAccount = operation(
+  "changeAccount",
+  { access: "administer", params: ["account"], query: NoQuery, body: Settings },
+  async ({ env, params: { account: id }, caller, body }) => {
+    const { tags, low_balance: lowBalance, monthly_limit: monthlyLimit } = body;
+    const account = await callLedger(env, id, (object) =>
+      object.replaceSettings({ tags, lowBalance, monthlyLimit }),
+    );
+    log({ event: "account.change", account: id, by: keyNameOf(caller) });
+    const { settings } = account;
+    // If this call fails, a repeated request makes it again.
+    if (settings !== undefined) {
+      await callObject(() => profileObject(env, id).noteSettings(settings));
+    }
+    forgetAccount(id);
+    return account;
+  },
+);
+
+export const changeAccountRoute = routeOf(
+  { method: "PUT", path: "/v1/accounts/{account}" },
+  changeAccount,
+  (account, { params, caller }) => json(accountView(params.account, account, readerOf(caller))),
 );
 
 /**
@@ -125,7 +157,18 @@ function idTaken(): Problem {
   return new Problem("reference_reused", { detail: "An account with this id was deleted." });
 }
 
-function accountView(id: string, { balance, createdAt, deletedAt }: AccountState) {
-  const deleted = deletedAt === null ? {} : { deleted_at: toSeconds(deletedAt) };
-  return { id, balance, created_at: toSeconds(createdAt), ...deleted };
+/** Returns an account as the API shows it. Only operators see the tags, which may say what an account is to them. */
+function accountView(id: string, account: AccountState, reader: Reader) {
+  const { balance, monthSpent = 0, createdAt, deletedAt } = account;
+  const { tags, lowBalance, monthlyLimit } = settingsOf(account);
+  return {
+    id,
+    balance,
+    ...(reader === "operator" && { tags }),
+    low_balance: lowBalance,
+    monthly_limit: monthlyLimit,
+    spent_this_month: monthSpent,
+    created_at: toSeconds(createdAt),
+    ...(deletedAt !== null && { deleted_at: toSeconds(deletedAt) }),
+  };
 }

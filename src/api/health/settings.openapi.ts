@@ -1,45 +1,11 @@
 import * as z from "zod/mini";
 import { RATE_LIMITS } from "../../config/rate-limits.ts";
-import { AnyObject, Count, described } from "../shapes/described.ts";
+import { OfferForm } from "../offers/offer-form.openapi.ts";
+import { Count, described } from "../shapes/described.ts";
 
 const Text = z.string();
 
 const Limits = Object.fromEntries(RATE_LIMITS.map((name) => [name, z.boolean()]));
-
-const Limit = z.strictObject({
-  values: z.nullable(z.array(z.union([Text, z.number(), z.boolean()]))),
-  min: z.nullable(z.number()),
-  max: z.nullable(z.number()),
-  optional: z.boolean(),
-});
-
-/**
- * Schema of the part of a price that depends on a number: a job costs `credits` for every `units` of it. The number is
- * taken from the job's usage under the name in `usage`, or from the output metadata under the name in `field`.
- */
-const Rate = z.strictObject({
-  usage: z.optional(Text),
-  field: z.optional(Text),
-  units: z.number(),
-  credits: z.union([z.number(), z.record(Text, z.number())]),
-});
-
-const OfferPrice = z.union([
-  z.strictObject({ credits: Count }),
-  z.strictObject({ hold: Count, min: Count, per: Rate }),
-]);
-
-const Offer = z.strictObject({
-  connection: Text,
-  key: z.nullable(z.literal("customer")),
-  path: z.nullable(Text),
-  models: z.array(Text),
-  limits: z.record(Text, Limit),
-  price: z.nullable(OfferPrice),
-  uploads: described(z.boolean(), "Whether accounts may upload files to the connection."),
-  body: described(z.nullable(AnyObject), "What a caller of the offer's tool may set."),
-  tool: described(z.nullable(Text), "Name of the tool at `POST /mcp`."),
-});
 
 export const Settings = z.strictObject({
   CALLBACK_SCHEDULE_S: Text,
@@ -53,7 +19,10 @@ export const Settings = z.strictObject({
   MAX_ASYNC_MB: z.number(),
   QUEUE_MINUTES: z.number(),
   SUBMIT_UNKNOWN_MINUTES: z.number(),
-  OFFERS: described(z.array(Offer), "What accounts may submit, in the form of the variable."),
+  OFFERS: described(
+    z.array(OfferForm),
+    "What accounts may submit by the variable `OFFERS`; empty when it is not set.",
+  ),
   OUTPUTS: described(z.boolean(), "Whether the relay keeps outputs, because the bucket is bound."),
   OUTPUTS_URL: described(
     z.nullable(Text),

@@ -1,5 +1,5 @@
 import type { Config } from "../../config/config.ts";
-import { formOfPrice } from "../../config/price.ts";
+import { formOfOffer } from "../../config/offers.ts";
 import { OPERATOR_EVENT_TYPES } from "../../config/operator-events.ts";
 import { RATE_LIMITS } from "../../config/rate-limits.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from "../../core/time.ts";
@@ -72,22 +72,7 @@ function submitSettingsOf(config: Config) {
     MAX_ASYNC_MB: config.maxAsyncBytes / 1024 / 1024,
     QUEUE_MINUTES: config.queueMs / MINUTE_MS,
     SUBMIT_UNKNOWN_MINUTES: config.submitUnknownMs / MINUTE_MS,
-    OFFERS: config.offers.map(
-      ({ limits, price, keyOwner, takesUploads: uploads, tool, ...offer }) => ({
-        ...offer,
-        key: keyOwner === "customer" ? keyOwner : null,
-        limits: Object.fromEntries(
-          limits.map(({ pointer, isOptional, ...limit }) => [
-            pointer,
-            { ...limit, optional: isOptional },
-          ]),
-        ),
-        price: price && formOfPrice(price),
-        uploads,
-        body: tool?.input.schema ?? null,
-        tool: tool?.name ?? null,
-      }),
-    ),
+    OFFERS: config.offers?.all.map(formOfOffer) ?? [],
   };
 }
 

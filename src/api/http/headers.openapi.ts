@@ -23,7 +23,7 @@ export const ANSWER_HEADERS = {
   },
   ETag: {
     description:
-      "Version of the task as this caller sees it, for `If-None-Match`. It changes with the state of the task and, while the task is open, with its progress; for the operator with every member. Of an output: the tag of its bytes, which never change, also for `If-Range`.",
+      "Version of the task as this caller sees it, for `If-None-Match`. It changes with the state of the task and, while the task is open, with its progress; for the operator with every member. Of an output: the tag of its bytes, which never change, also for `If-Range`. Of an offer: its version, for `If-Match`.",
     example: '"1767225600002-account"',
   },
   "Idempotent-Replayed": {
@@ -99,8 +99,13 @@ export const REQUEST_HEADERS = {
   },
   "If-None-Match": {
     description:
-      "`ETag` of the version that the caller has: the answer is 304 while it is the current one.",
+      "`ETag` of the version that the caller has: the answer is 304 while it is the current one. For an offer `*`: it is only created, and one that exists is 412.",
     example: '"1767225600002-account"',
+  },
+  "If-Match": {
+    description:
+      "`ETag` of the version of the offer that the caller has read: another one is 412, and nothing is changed.",
+    example: '"42"',
   },
   Prefer: {
     description:

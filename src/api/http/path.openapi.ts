@@ -23,12 +23,15 @@ export const PATH_PARAMETERS: Readonly<Record<string, Parameter>> = {
     example: "client.example.com",
   },
   provider: { description: "Name of the connection that the hook belongs to.", example: "fal" },
+  offer: { description: "Name of the offer.", example: "video" },
   connection: { description: "Name of the connection to the upstream.", example: "ark" },
   path: {
     description:
       "The upstream's own path below the base URL of the connection, with its slashes; a query behind it is passed on.",
     example: "contents/generations/tasks",
   },
+  name: { description: "Name of the offer: at most 64 of `a-z 0-9 -`.", example: "seedance" },
+  version: { description: "Version of the offer, from the list of its versions.", example: "42" },
   token: {
     description: "Token of the hook URL, which only the relay can make. It proves the sender.",
     example: "3q2-7w",

@@ -32,6 +32,11 @@ export const PROBLEM_HELP: Readonly<Record<ProblemCode, ProblemHelp>> = {
       "The price of the task exceeds the balance of its account. The members price and balance have both numbers.",
     cure: "Grant credits to the account, then register the task again.",
   },
+  monthly_limit: {
+    cause:
+      "With the price of the task, the account would spend more in this month (UTC) than its monthly_limit. The members price, spent_this_month and monthly_limit have the numbers.",
+    cure: "Raise monthly_limit by PUT /v1/accounts/{account}, or wait for the next month, then register the task again.",
+  },
   forbidden: {
     cause:
       "The key is valid, but its role does not permit the request. The member detail names the roles that do.",
@@ -106,6 +111,19 @@ export const PROBLEM_HELP: Readonly<Record<ProblemCode, ProblemHelp>> = {
     cause:
       "The upstream answers a call to this path with the result itself, which may take minutes and contain files. The relay makes such a call only for a client that does not wait for it.",
     cure: "Send the header Prefer: respond-async. The answer is then 202 with the task, and the upstream's own answer is at /v1/tasks/{id}/answer once the task has ended.",
+  },
+  offers_in_configuration: {
+    cause: "The variable OFFERS is set, so that it has all offers, and none is stored.",
+    cure: "Change OFFERS and deploy, or move its offers: npm run setup -- --offers FILE, then remove the variable.",
+  },
+  offers_full: {
+    cause: "The relay stores at most 5,000 offers, of 8 MB together.",
+    cure: "Delete offers, or let one offer be for several models, accounts or tags.",
+  },
+  offer_changed: {
+    cause:
+      "The offer has another version than If-Match states, because somebody has changed it since it was read; or it exists, and If-None-Match forbids that.",
+    cure: "Read the offer again, apply the change to it, and send it with the new ETag.",
   },
   length_required: {
     cause:

@@ -25,6 +25,10 @@ export const PROBLEMS = {
     status: 402,
     title: "Not enough credits",
   },
+  monthly_limit: {
+    status: 402,
+    title: "The monthly limit is reached",
+  },
   forbidden: {
     status: 403,
     title: "Not allowed for this key",
@@ -84,6 +88,18 @@ export const PROBLEMS = {
   no_callback: {
     status: 409,
     title: "The task has no callback_url",
+  },
+  offers_in_configuration: {
+    status: 409,
+    title: "The offers are in the configuration",
+  },
+  offers_full: {
+    status: 409,
+    title: "The relay stores as many offers as it may",
+  },
+  offer_changed: {
+    status: 412,
+    title: "The offer was changed in between",
   },
   length_required: {
     status: 411,

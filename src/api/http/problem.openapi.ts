@@ -22,7 +22,15 @@ export const ProblemSchema = named(
     ),
     more_issues: maybe(Count, "Number of further faults."),
     balance: maybe(z.int(), "Balance of the account, of `insufficient_credits`."),
-    price: maybe(z.int(), "Price of the task, of `insufficient_credits`."),
+    price: maybe(z.int(), "Price of the task, of `insufficient_credits` and `monthly_limit`."),
+    monthly_limit: maybe(
+      z.int(),
+      "Credits that the account may spend in a month, of `monthly_limit`.",
+    ),
+    spent_this_month: maybe(
+      z.int(),
+      "Credits that it has spent in this month, of `monthly_limit`.",
+    ),
     reason: maybe(z.enum(GONE_REASONS), "Why the output is gone, of `output_gone`."),
     task: z.optional(Task),
   }),

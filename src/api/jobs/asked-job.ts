@@ -18,9 +18,11 @@ import { callObject } from "../http/object-call.ts";
 import { Problem } from "../http/problem.ts";
 import { type Call, NoQuery } from "../operation.ts";
 import { readCustomerKey } from "../submit/customer-credential.ts";
+import { offersTo } from "../offers/offers-of-relay.ts";
 import { requireConnection } from "../submit/submit-place.ts";
 import { NOT_AGAIN } from "../submit/submitted.ts";
 import { UpstreamCall } from "../submit/upstream-call.ts";
+import { hiddenConnection } from "../tasks/connection.ts";
 
 /**
  * Response to a call about a job, for the caller: the upstream's own, or one of the relay in the form of the
@@ -48,6 +50,11 @@ export interface JobPlace {
   readonly connection: Connection;
   readonly provider: UpstreamProvider;
   readonly adapter: JobCallAdapter;
+  /**
+   * True when the caller is an account to which nothing is offered at the connection. It still reaches the jobs that it
+   * has submitted there before, but learns of nothing else.
+   */
+  readonly isHidden: boolean;
 }
 
 /** Value in seconds of `Retry-After` when an upstream's response without this header is hidden from the caller. */
@@ -67,15 +74,24 @@ const READ_TASK =
  * @throws Problem `not_found` when there is no such connection, or its provider has no such calls; `not_configured`
  * when the connection is disabled.
  */
-export function requireJobPlace({ caller, params, runtime }: CallAboutJob): JobPlace {
-  const isOperator = accountOf(caller) === null;
-  const connection = requireConnection(params.connection, runtime.config, isOperator);
+export async function requireJobPlace(call: CallAboutJob): Promise<JobPlace> {
+  const { config } = call.runtime;
+  const name = call.params.connection;
+  const offers = await offersTo(call.caller, name, call);
+  const isHidden = offers?.isEmpty === true;
+  if (isHidden && !config.connections.has(name)) throw hiddenConnection(name);
+  const connection = requireConnection(name, config, offers === null);
   const { provider } = connection;
   const adapter = provider.polls === null ? undefined : provider.jobCalls;
   if (provider.polls === null || adapter === undefined) {
-    throw new Problem("not_found", { detail: READ_TASK });
+    throw isHidden ? hiddenConnection(name) : new Problem("not_found", { detail: READ_TASK });
   }
-  return { connection, provider, adapter };
+  return { connection, provider, adapter, isHidden };
+}
+
+/** Refuses a call about anything but a job of the caller, at a connection that the caller must not learn of. */
+export function requireShown({ connection, isHidden }: JobPlace): void {
+  if (isHidden) throw hiddenConnection(connection.name);
 }
 
 /**
@@ -105,7 +121,9 @@ export function questionOf(
 }
 
 /** Returns the response to a call about a job that the relay does not support. It lists the supported calls. */
-export function notServed({ adapter }: JobPlace): PassedAnswer {
+export function notServed(place: JobPlace): PassedAnswer {
+  requireShown(place);
+  const { adapter } = place;
   const calls = servedCalls(adapter);
   const served =
     calls.length === 0
@@ -115,8 +133,9 @@ export function notServed({ adapter }: JobPlace): PassedAnswer {
 }
 
 /** Returns the response to a call about a job that was not submitted through the relay by this caller. */
-export function unknownJob({ adapter }: JobPlace): PassedAnswer {
-  return errorAnswer(adapter, 404, "No job with this id was submitted through the relay.");
+export function unknownJob(place: JobPlace): PassedAnswer {
+  requireShown(place);
+  return errorAnswer(place.adapter, 404, "No job with this id was submitted through the relay.");
 }
 
 /** Returns the response with an error of the relay itself, in the form that the upstream's errors have. */

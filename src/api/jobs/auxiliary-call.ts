@@ -9,6 +9,7 @@ import { type AuxiliaryCall, jobCallOf } from "../../providers/job-calls.ts";
 import { BODY_DEADLINE_MS, bodyTimeout } from "../http/body.ts";
 import { invalidRequest, Problem } from "../http/problem.ts";
 import { operation } from "../operation.ts";
+import { offersTo } from "../offers/offers-of-relay.ts";
 import { refuseRelayKeys } from "../submit/relay-key-refusal.ts";
 import { passedHeaders, sentHeaders } from "../submit/sent-headers.ts";
 import { requireKey } from "../submit/submit-place.ts";
@@ -21,6 +22,7 @@ import {
   notServed,
   type PassedAnswer,
   requireJobPlace,
+  requireShown,
 } from "./asked-job.ts";
 
 /**
@@ -48,12 +50,18 @@ export const makeAuxiliaryCall = operation(
   },
   async (call: CallAboutJob): Promise<PassedAnswer> => {
     const { body, caller, runtime } = call;
-    const place = requireJobPlace(call);
+    const place = await requireJobPlace(call);
+    requireShown(place);
     const asked = jobCallOf(place.adapter, body.method, body.path, body.query);
     if (asked?.kind !== "upload" && asked?.kind !== "lookup") return notServed(place);
-    const { connection, credential } = requireKey(place.connection, place.provider, body);
+    const { connection, credential } = requireKey(
+      place.connection,
+      place.provider,
+      body,
+      accountOf(caller) === null,
+    );
     await refuseRelayKeys(body, runtime);
-    if (!isOffered(call, place, asked)) return notOffered(place, asked);
+    if (!(await isOffered(call, place, asked))) return notOffered(place, asked);
     const headers = { ...(await keyHeadersOf(connection)), ...credential?.headers };
     const answer =
       asked.kind === "upload"
@@ -118,17 +126,16 @@ function baseOf({ adapter, connection: { baseUrl }, provider }: JobPlace): strin
  * for jobs with this kind of key (the connection's or the customer's own), and with `uploads` if the call belongs to an
  * upload. Which models the offer has does not matter.
  */
-function isOffered(
-  { body: { keyOwner }, caller, runtime: { config } }: CallAboutJob,
+async function isOffered(
+  call: CallAboutJob,
   { connection: { name } }: JobPlace,
   { isForUpload }: AuxiliaryCall,
-): boolean {
-  if (accountOf(caller) === null) return true;
-  return config.offers.some(
-    (offer) =>
-      offer.connection === name &&
-      offer.keyOwner === keyOwner &&
-      (offer.takesUploads || !isForUpload),
+): Promise<boolean> {
+  const { keyOwner } = call.body;
+  const offers = await offersTo(call.caller, name, call);
+  if (offers === null) return true;
+  return offers.all.some(
+    ({ offer }) => offer.keyOwner === keyOwner && (offer.takesUploads || !isForUpload),
   );
 }
 

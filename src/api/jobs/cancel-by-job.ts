@@ -48,7 +48,7 @@ export const cancelJob = operation(
   },
   async (call: CallAboutJob): Promise<PassedAnswer> => {
     const { body, caller, env } = call;
-    const place = requireJobPlace(call);
+    const place = await requireJobPlace(call);
     const asked = jobCallOf(place.adapter, body.method, body.path, body.query);
     if (asked?.kind !== "cancel") return notServed(place);
     const { answer, jobId } = asked;

@@ -52,7 +52,7 @@ export const readContent = operation(
   },
   async (call: CallAboutJob): Promise<Response> => {
     const { body, caller, env } = call;
-    const place = requireJobPlace(call);
+    const place = await requireJobPlace(call);
     const asked = jobCallOf(place.adapter, "GET", body.path, body.query);
     if (asked?.kind !== "content") return responseOf(notServed(place));
     const { jobId, number, target } = asked;

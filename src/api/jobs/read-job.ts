@@ -71,7 +71,7 @@ export const readJob = operation(
   },
   async (call: CallAboutJob): Promise<JobRead> => {
     const { body } = call;
-    const place = requireJobPlace(call);
+    const place = await requireJobPlace(call);
     const read = jobCallOf(place.adapter, "GET", body.path, body.query);
     if (read?.kind !== "read" && read?.kind !== "stream") {
       return { answer: notServed(place), stream: null };

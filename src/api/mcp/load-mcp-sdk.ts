@@ -15,9 +15,11 @@ export function loadMcpSdk(): Promise<McpSdk> {
 }
 
 /**
- * Evaluates the SDK of MCP (Model Context Protocol) when the isolate starts, if an offer has a tool. The platform does
+ * Evaluates the SDK of MCP (Model Context Protocol) when the isolate starts, if an offer of
+ * `OFFERS` has a tool. The platform does
  * not bill the start, but it would bill the evaluation in the first request of an MCP client.
  */
 export async function prepareMcpSdk(env: WithStartup): Promise<void> {
-  if (configOf(env)?.offers.some(({ tool }) => tool !== null) === true) await loadMcpSdk();
+  const offers = configOf(env)?.offers?.all ?? [];
+  if (offers.some(({ tool }) => tool !== null)) await loadMcpSdk();
 }

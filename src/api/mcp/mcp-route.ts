@@ -9,6 +9,7 @@ import { invalidRequest, problemMembers, refusalLine } from "../http/problem.ts"
 import { PROBLEMS } from "../http/problem-list.ts";
 import { type CheckedRequest, route } from "../http/route.ts";
 import { loadMcpSdk } from "./load-mcp-sdk.ts";
+import { toolOffersOf } from "../offers/offers-of-relay.ts";
 import { mcpServer } from "./mcp-server.ts";
 import { lacksTasks, TASKS_CAPABILITY } from "./task-capability.ts";
 
@@ -47,9 +48,9 @@ const byKey = route({ id: "callTools", ...WIRE, access: "read" }, async (call) =
     return rpcError(400, MISSING_CAPABILITY, "The client does not declare tasks.", data);
   }
   const context = { env, runtime, origin: call.origin, requireCurrent };
-  const sdk = await loadMcpSdk();
+  const [sdk, offers] = await Promise.all([loadMcpSdk(), toolOffersOf(caller, context)]);
   const handler = sdk.createMcpHandler(({ era }) =>
-    mcpServer(sdk, era, { caller, context, origin }),
+    mcpServer(sdk, era, { caller, context, origin, offers }),
   );
   return await asAnswer(await handler.fetch(headOf(request), { parsedBody: message }));
 });

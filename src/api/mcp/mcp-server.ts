@@ -17,6 +17,7 @@ import { offerTool } from "./offer-tool.ts";
 import { declaresTasks, TASKS_CAPABILITY } from "./task-capability.ts";
 import { TASK_TOOLS } from "./task-tools.ts";
 import { problemResult, startedResult } from "./tool-result.ts";
+import type { Offer } from "../../core/offers/offer.ts";
 import type { Tool, ToolCall, ToolOutcome } from "./tool.ts";
 
 /**
@@ -31,6 +32,8 @@ const INSTRUCTIONS =
 export interface McpCall extends Pick<ToolCall, "caller" | "context"> {
   /** Origin of the relay, with which links begin. */
   readonly origin: string;
+  /** The offers whose tools the caller may call. */
+  readonly offers: readonly Offer[];
 }
 
 const TaskParams = z.object({ taskId: z.string() });
@@ -70,13 +73,10 @@ export function mcpServer(sdk: McpSdk, era: "legacy" | "modern", call: McpCall):
   return server;
 }
 
-function toolsOf({ caller, context }: McpCall): readonly Tool[] {
-  const { offers, connections } = context.runtime.config;
-  const offered = offers.flatMap((offer) => {
-    const connection = connections.get(offer.connection);
-    if (offer.tool === null || connection === undefined) return [];
-    return offerTool(offer, offer.tool, connection, caller);
-  });
+function toolsOf({ caller, offers }: McpCall): readonly Tool[] {
+  const offered = offers.flatMap((offer) =>
+    offer.tool === null ? [] : offerTool(offer, offer.tool, caller),
+  );
   return [...offered, ...TASK_TOOLS];
 }
 

@@ -59,7 +59,7 @@ const OWN: { readonly [Name in OwnTool]: Tool & { definition: { name: Name } } }
       name: "read_task",
       description:
         "Reads a task: its status (pending, processing, completed or failed), its position while it waits in a queue, and at its end the links to what was generated or the error.",
-      inputSchema: inputSchemaOf(READ),
+      inputSchema: inputSchemaOf(READ.schema),
       annotations: { readOnlyHint: true },
     },
     route: readTaskRoute,
@@ -74,7 +74,7 @@ const OWN: { readonly [Name in OwnTool]: Tool & { definition: { name: Name } } }
     definition: {
       name: "list_tasks",
       description: "Lists tasks, newest first. It is a few seconds late; read_task is not.",
-      inputSchema: inputSchemaOf(LIST),
+      inputSchema: inputSchemaOf(LIST.schema),
       annotations: { readOnlyHint: true },
     },
     route: listTasksRoute,
@@ -89,7 +89,7 @@ const OWN: { readonly [Name in OwnTool]: Tool & { definition: { name: Name } } }
       name: "cancel_task",
       description:
         "Cancels a task. Where its job can be canceled, the upstream must confirm it: until then the task goes on, and its member cancel says why.",
-      inputSchema: inputSchemaOf(CANCEL),
+      inputSchema: inputSchemaOf(CANCEL.schema),
       annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true },
     },
     route: cancelTaskRoute,

@@ -1,9 +1,9 @@
 import type { CallToolResult, Tool as ToolDefinition } from "@modelcontextprotocol/server";
-import type { ToolInput } from "../../config/tool-input.ts";
 import type { TaskReply } from "../../objects/task/reply.ts";
 import type { Caller } from "../../objects/task/caller.ts";
 import type { Context } from "../operation.ts";
 import type { ProtectedRoute } from "../http/route.ts";
+import type { JsonSchema } from "../offers/offer-schema.ts";
 
 /**
  * A tool that MCP clients can call: an operation of the relay with its description for models. The relay's own tools
@@ -50,7 +50,7 @@ export interface StartedTask {
  * Returns the JSON Schema of a tool's input for MCP clients. It has no title and no description, because these are
  * shown with the tool itself.
  */
-export function inputSchemaOf({ schema }: ToolInput): ToolDefinition["inputSchema"] {
+export function inputSchemaOf(schema: JsonSchema): ToolDefinition["inputSchema"] {
   const { title: _, description: __, ...inputSchema } = schema;
   return JSON.parse(JSON.stringify(inputSchema));
 }

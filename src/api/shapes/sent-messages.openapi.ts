@@ -125,6 +125,11 @@ const EVENT_DATA: Readonly<Record<OperatorEventType, Webhook>> = {
     schema: z.strictObject({ task: Task, ...PRICED, missing: Count }),
     example: { task: PRICED_TASK, credits: 200, usage: "completion_tokens", missing: 34 },
   },
+  "account.low_balance": {
+    summary: "The balance of an account has fallen below its low_balance",
+    schema: z.strictObject({ account: z.string(), balance: z.int(), low_balance: z.int() }),
+    example: { account: "acme", balance: 180, low_balance: 200 },
+  },
   "host.failing": {
     summary: "Ten attempts to one host failed within 10 minutes",
     schema: z.strictObject({ host: z.string() }),

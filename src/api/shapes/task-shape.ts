@@ -92,6 +92,13 @@ const Submission = z.strictObject({
   ),
   waits_until: maybe(Time, "When the task then fails without that."),
   refusal: Refusal,
+  offer: maybe(
+    z.strictObject({
+      name: z.string(),
+      version: maybe(z.int(), "Version of the offer; absent for one of `OFFERS`."),
+    }),
+    "The offer by which the account has submitted the job, whose price the task has. Only operators see it.",
+  ),
   attempts: maybe(
     z.array(
       z.strictObject({

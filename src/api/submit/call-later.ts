@@ -29,7 +29,7 @@ export async function callLater(
   const { task, isNew } =
     full === null
       ? await registeredTask(plan, submitCall, () => pending.leave())
-      : await registeredBefore(plan, submitCall, queueFull(plan, full));
+      : await registeredBefore(plan, submitCall, queueFull(full));
   if (isNew) submitCall.env.startup.waitUntil(beginOrEnd(plan, submitCall, pending));
   return await answerWith(task, !isNew, plan, submitCall);
 }

@@ -53,7 +53,7 @@ export async function registeredWithPlace(
   }
   const reply = await search(plan, names, 1, submitCall);
   if (reply.kind !== "granted") {
-    const registered = await registeredBefore(plan, submitCall, connectionBusy(plan, reply));
+    const registered = await registeredBefore(plan, submitCall, connectionBusy(reply));
     return { ...registered, place: null };
   }
   const { connection } = reply;
@@ -186,14 +186,16 @@ function namesOf({ event }: SubmissionPlan): readonly string[] {
 }
 
 /** Returns the problem for a submission that found no free place, and does not wait for one. */
-function connectionBusy({ place }: SubmissionPlan, refusal: PlaceRefusal): Problem {
-  const detail = `${place.connection.name} can take no job now. Nothing was sent or charged. With Prefer: respond-async the submission waits for a place.`;
+function connectionBusy(refusal: PlaceRefusal): Problem {
+  const detail =
+    "All places for such jobs are taken. Nothing was sent or charged. With Prefer: respond-async the submission waits for a place.";
   return new Problem("connection_busy", { detail, headers: retryAfter(refusal) });
 }
 
 /** Returns the problem for a submission that cannot wait, because as many wait for a place as may. */
-export function queueFull({ place }: SubmissionPlan, refusal: PlaceRefusal): Problem {
-  const detail = `The queue of ${place.connection.name} is full. Nothing was sent or charged.`;
+export function queueFull(refusal: PlaceRefusal): Problem {
+  const detail =
+    "As many submissions wait for a place for such a job as may. Nothing was sent or charged.";
   return new Problem("queue_full", { detail, headers: retryAfter(refusal) });
 }
 

@@ -66,7 +66,8 @@ export function readCustomerKey(
   return success({ key, headers: { [name]: value } });
 }
 
-function keyHeaderOf({ polls: { keyHeader = BEARER } }: UpstreamProvider): KeyHeader {
+/** Returns the header in which an upstream takes its API key. */
+export function keyHeaderOf({ polls: { keyHeader = BEARER } }: UpstreamProvider): KeyHeader {
   return keyHeader;
 }
 

@@ -3,34 +3,36 @@
  * that will be refused anyway.
  */
 import type { Runtime } from "../../config/runtime.ts";
-import type { Offer } from "../../config/offers.ts";
+import type { ConnectionOffers, PlacedOffers } from "../../core/offers/offer-list.ts";
 import { canKeepAnswers } from "../../config/output-config.ts";
 import type { Env } from "../../env.ts";
+import { settingsOf } from "../../objects/account/account-profile.ts";
 import { accountOf, type Caller } from "../../objects/task/caller.ts";
 import { callLedger } from "../accounts/account-client.ts";
 import { Problem } from "../http/problem.ts";
-import { insufficientCredits, taskClient } from "../tasks/task-client.ts";
+import { insufficientCredits, monthlyLimitReached, taskClient } from "../tasks/task-client.ts";
 import { type BodyReservation, SMALL_BODY_BYTES } from "./body-budget.ts";
-import { offersAt } from "./offer.ts";
+import { placeRefusal } from "./offer.ts";
 import { RESPOND_ASYNC } from "./preference.ts";
 import type { SubmitPlace } from "./prepared-call.ts";
 import type { UpstreamCall } from "./upstream-call.ts";
 
 /**
- * Returns the offers that may apply to an account's call at this path with this kind of key. Returns none for an
- * operator, who needs no offer.
+ * Returns those of an account's offers at a connection that may apply to its call at this path with this kind of key.
+ * Null for an operator.
+ * @param offers the account's offers at the connection. Null for an operator, who needs no offer.
  * @throws Problem `forbidden` when no offer can apply.
  */
 export function requireOffers(
+  offers: ConnectionOffers | null,
   { connection }: SubmitPlace,
   { keyOwner, path }: UpstreamCall,
-  caller: Caller,
-  { config }: Runtime,
-): readonly Offer[] {
-  if (accountOf(caller) === null) return [];
-  const found = offersAt(config.offers, { connection: connection.name, keyOwner, path });
-  if (found.kind === "offers") return found.offers;
-  throw new Problem("forbidden", { detail: found.detail });
+): PlacedOffers | null {
+  if (offers === null) return null;
+  const placed = offers.at(keyOwner, path);
+  if (!placed.isEmpty) return placed;
+  const detail = placeRefusal(offers, { connection: connection.name, keyOwner });
+  throw new Problem("forbidden", { detail });
 }
 
 /**
@@ -53,19 +55,20 @@ export function requireMode(
   throw new Problem("not_configured", { detail, headers: { "Retry-After": "60" } });
 }
 
-/** The submission for whose body memory is to be reserved, with the offers that may apply to it. */
+/** The submission for whose body memory is to be reserved. */
 export interface ReservedFor {
   readonly env: Env;
   readonly runtime: Runtime;
   readonly caller: Caller;
   readonly taskId: string;
-  readonly offers: readonly Offer[];
+  /** The offers that may apply. Null for a submission of an operator. */
+  readonly offers: PlacedOffers | null;
 }
 
 /**
  * Returns a function that reserves memory for the body of a submission while the body arrives. Before it reserves
- * memory for a large body, it checks that the account has the credits for the cheapest offer that may apply, if the
- * relay's own ledger charges the price.
+ * memory for a large body, it checks that the account has the credits for the cheapest offer that may apply, and may
+ * still spend them in this month, if the relay's own ledger charges the price.
  */
 export function reserving(memory: BodyReservation, reservedFor: ReservedFor) {
   let hasFunds: Promise<void> | null = null;
@@ -76,20 +79,30 @@ export function reserving(memory: BodyReservation, reservedFor: ReservedFor) {
   };
 }
 
+/** Returns the price of the cheapest of the offers that may apply, in credits; 0 when the ledger charges nothing. */
+function leastPriceOf({ runtime, offers }: ReservedFor): number {
+  // With SETTLEMENT_URL the ledger charges nothing, so that its balances decide nothing.
+  return runtime.config.settlementUrl === null ? (offers?.leastCredits ?? 0) : 0;
+}
+
 /**
- * Checks that an account can pay the cheapest of the offers that may apply to its submission.
- * @throws Problem `insufficient_credits` when it cannot.
+ * Checks that an account can pay the cheapest of the offers that may apply to its submission, and may pay it in this
+ * month.
+ * @throws Problem `insufficient_credits` or `monthly_limit` when it cannot or may not.
  */
 export async function requireFunds(reservedFor: ReservedFor): Promise<void> {
-  const { env, runtime, caller, taskId, offers } = reservedFor;
-  // With SETTLEMENT_URL the ledger charges nothing, so that its balances decide nothing.
-  if (runtime.config.settlementUrl !== null) return;
+  const { env, caller, taskId } = reservedFor;
   const account = accountOf(caller);
-  const price = Math.min(...offers.map((offer) => offer.price?.credits ?? 0));
+  const price = leastPriceOf(reservedFor);
   if (account === null || price === 0) return;
-  const { balance } = await callLedger(env, account, (object) => object.describe());
-  if (balance >= price) return;
+  const state = await callLedger(env, account, (object) => object.describe());
+  const { balance, monthSpent: spent = 0 } = state;
+  const { monthlyLimit: limit } = settingsOf(state);
+  const isOver = limit !== null && spent + price > limit;
+  if (balance >= price && !isOver) return;
   // A repeated submission is not charged again.
   if ((await taskClient(env, taskId).read(caller)) !== null) return;
-  throw insufficientCredits(balance, price);
+  // The cheapest price may be that of an offer which is only for others in place of the account's own.
+  if (balance < price || limit === null) throw insufficientCredits(balance, null);
+  throw monthlyLimitReached({ limit, spent }, null);
 }

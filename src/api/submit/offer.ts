@@ -1,31 +1,24 @@
-import { isModelOf } from "../../config/model-glob.ts";
-import type { Limit, Offer, UpstreamKeyOwner } from "../../config/offers.ts";
-import type { Price } from "../../core/record/price-rule.ts";
+import { isOfBody, wayTo } from "../../core/offers/limit-pointer.ts";
+import type { BuyersOffer, ConnectionOffers, PlacedOffers } from "../../core/offers/offer-list.ts";
+import type { Limit, Offer, UpstreamKeyOwner } from "../../core/offers/offer.ts";
 import type { Found } from "./json-body.ts";
 
-/**
- * The parts of an account's submission that are known before its body is read: connection, path, and whose key it uses.
- * They decide which offers may apply to it.
- */
-export interface OfferPlace {
+/** The connection of an account's submission, and whose key it uses. */
+interface OfferPlace {
   readonly connection: string;
   readonly keyOwner: UpstreamKeyOwner;
-  /** Path of the submission below the base URL of the connection, exactly as the request spells it. */
-  readonly path: string;
 }
 
 /**
  * The parts of an account's submission that decide which offer applies to it, and whether it is within the limits of
  * the offer.
  */
-export interface OfferRequest extends OfferPlace {
+export interface OfferRequest extends Pick<OfferPlace, "connection"> {
   /** Model of the submission. Null when the request has none, or has it only in a body that the relay does not read. */
   readonly model: string | null;
-  /** True for a multipart body that the relay does not read. */
-  readonly isUnread: boolean;
   /** True when the values of all members are texts, as in a form. */
   readonly areTexts: boolean;
-  /** Returns the member of the body at one of the `watchedPointers`; undefined when the body does not have it. */
+  /** Returns the member of the body at one of the offers' `limitedPointers`; undefined when the body does not have it. */
   readonly member: (pointer: string) => Found | undefined;
   readonly query: URLSearchParams;
   /**
@@ -42,7 +35,7 @@ interface Refused {
   readonly detail: string;
 }
 
-export type OfferDecision = { readonly kind: "offered"; readonly price: Price | null } | Refused;
+export type OfferDecision = ({ readonly kind: "offered" } & BuyersOffer) | Refused;
 
 /**
  * The value in a request that is compared with a limit of an offer; or the fact that the request has no such value, or
@@ -53,68 +46,37 @@ type LimitedValue =
   | { readonly kind: "absent" }
   | { readonly kind: "fault"; readonly fault: string };
 
-const ANY_MODEL = "*";
-
-/** Returns the offers for a connection, a path and an owner of the key; a refusal when there is none. */
-export function offersAt(
-  offers: readonly Offer[],
-  { connection, keyOwner, path }: OfferPlace,
-): { readonly kind: "offers"; readonly offers: readonly Offer[] } | Refused {
-  const ofConnection = offers.filter((offer) => offer.connection === connection);
-  if (ofConnection.length === 0) return refused(`Nothing is offered at ${connection}.`);
-  const ofOwner = ofConnection.filter((offer) => offer.keyOwner === keyOwner);
-  if (ofOwner.length === 0) return refused(ownerRefusal({ connection, keyOwner }));
-  const ofPath = ofOwner.filter((offer) => offer.path === null || offer.path === path);
-  if (ofPath.length === 0) return refused(`Nothing is offered at this path of ${connection}.`);
-  return { kind: "offers", offers: ofPath };
+/** Says why none of a buyer's offers is for a place, in a sentence for the buyer. */
+export function placeRefusal(offers: ConnectionOffers, place: OfferPlace): string {
+  const { connection, keyOwner } = place;
+  if (offers.all.length === 0) return `Nothing is offered at ${connection}.`;
+  const isOfOwner = offers.all.some(({ offer }) => offer.keyOwner === keyOwner);
+  return isOfOwner ? `Nothing is offered at this path of ${connection}.` : ownerRefusal(place);
 }
 
 /**
- * Decides whether an account may submit a request, and at which price. The first offer for the request's connection,
- * path, model and owner of the key decides: a request outside the limits of this offer is refused even if a later offer
- * would permit it.
+ * Decides whether an account may submit a request, and by which offer. The first offer for the model decides: a request
+ * outside the limits of this offer is refused even if a later offer would permit it.
+ * @param offers the offers of the account for the connection, the path and the owner of the key of the request.
  */
-export function decideOffer(offers: readonly Offer[], request: OfferRequest): OfferDecision {
-  const found = offersAt(offers, request);
-  if (found.kind === "refused") return found;
-  const first = found.offers.find((offer) => isForModel(offer, request));
-  if (first === undefined) return refused(modelRefusal(request));
-  const faults = first.limits.map((limit) => faultOf(limit, request));
-  const fault = faults.find((each) => each !== null) ?? unnamedParameter(first, request);
+export function decideOffer(offers: PlacedOffers, request: OfferRequest): OfferDecision {
+  const first = offers.first(request.model);
+  if (first === null) return refused(modelRefusal(request));
+  const { offer } = first;
+  const faults = offer.limits.map((limit) => faultOf(limit, request));
+  const fault = faults.find((each) => each !== null) ?? unnamedParameter(offer, request);
   if (fault !== null) return refused(`The offer for this request limits it: ${fault}.`);
-  return { kind: "offered", price: first.price };
+  return { kind: "offered", ...first };
 }
 
-/**
- * Returns the JSON Pointers of the members that a connection's offers limit, and of the objects around them. These
- * members are needed to decide about a request with a JSON body.
- */
-export function watchedPointers(offers: readonly Offer[], connection: string): readonly string[] {
-  const limits = offers.flatMap((offer) => (offer.connection === connection ? offer.limits : []));
-  return [...new Set(limits.filter(isOfBody).flatMap(({ pointer }) => wayTo(pointer)))];
-}
-
-/**
- * Tells whether an offer is for the model of a request. A request with a multipart body, which the relay does not read,
- * needs an offer that is for all models and has no limits on the body.
- */
-function isForModel({ models, limits }: Offer, { model, isUnread }: OfferRequest): boolean {
-  if (isUnread) return models.every((glob) => glob === ANY_MODEL) && !limits.some(isOfBody);
-  return models.some((glob) => (model === null ? glob === ANY_MODEL : isModelOf(glob, model)));
-}
-
-function ownerRefusal({
-  connection,
-  keyOwner,
-}: Pick<OfferPlace, "connection" | "keyOwner">): string {
+function ownerRefusal({ connection, keyOwner }: OfferPlace): string {
   return keyOwner === "customer"
     ? `Nothing is offered at ${connection} with a key of your own.`
     : `${connection} is offered only with a key of your own: send it in the header of the upstream, and the key of the relay in Relay-Key.`;
 }
 
-function modelRefusal({ connection, model, isUnread }: OfferRequest): string {
+function modelRefusal({ connection, model }: OfferRequest): string {
   const place = `at this path of ${connection}`;
-  if (isUnread) return `No multipart body is offered ${place}.`;
   return model === null
     ? `The request names no model, and only certain models are offered ${place}.`
     : `The model of the request is not offered ${place}.`;
@@ -188,20 +150,6 @@ function describeRule({ values, min, max }: Limit): string {
     return values.length === 1 ? listed : `one of ${listed}`;
   }
   return max === null ? `a number of at least ${min}` : `a number from ${min} to ${max}`;
-}
-
-/** Tells whether a limit concerns a member of the body. If not, it concerns a parameter of the query. */
-function isOfBody({ pointer }: Limit): boolean {
-  return pointer.startsWith("/");
-}
-
-/**
- * Returns the JSON Pointer of a member after the pointers of all objects that contain it, the outermost first: `/a` and
- * `/a/b` for `/a/b`.
- */
-function wayTo(pointer: string): readonly string[] {
-  const names = pointer.split("/").slice(1);
-  return names.map((_, i) => `/${names.slice(0, i + 1).join("/")}`);
 }
 
 function refused(detail: string): Refused {

@@ -18,6 +18,18 @@ const NOT_STORED = "The relay could not store the call, so nothing was sent.";
 /** A form that is stored with the call of a submission. */
 export type StoredForm = Extract<FormReceipt, { readonly kind: "stored" }>;
 
+/** Returns the boundary of the form of a call. @throws Problem `invalid_request` when the call has no form. */
+export function requireBoundary(headers: Headers): string {
+  const boundary = boundaryOf(headers.get("Content-Type") ?? "");
+  if (boundary === null) throw notAForm();
+  return boundary;
+}
+
+function notAForm(): Problem {
+  const message = "must be multipart/form-data, with the boundary of the body";
+  return invalidRequest([{ path: "/Content-Type", message }]);
+}
+
 /**
  * The call of one submission, as it is stored by its own object (objects/call) while its client does not wait for the
  * upstream's answer. Nothing is stored for a client that waits.
@@ -41,11 +53,8 @@ export class PendingCall {
     if (Number(headers.get("Content-Length")) > maxBytes) {
       throw new Problem("payload_too_large", { detail: tooLarge });
     }
-    const boundary = boundaryOf(headers.get("Content-Type") ?? "");
-    if (boundary === null || body === null) {
-      const message = "must be multipart/form-data, with the boundary of the body";
-      throw invalidRequest([{ path: "/Content-Type", message }]);
-    }
+    const boundary = requireBoundary(headers);
+    if (body === null) throw notAForm();
     this.#isStored = true;
     const receipt = await callObject<FormReceipt>(() =>
       this.#object().storeForm(body, boundary, maxBytes),

@@ -1,6 +1,6 @@
 import type { Runtime } from "../../config/runtime.ts";
 import { type JsonObject, type JsonValue, wellFormedMembers } from "../../core/json.ts";
-import type { Price } from "../../core/record/price-rule.ts";
+import type { BuyersOffer, PlacedOffers } from "../../core/offers/offer-list.ts";
 import type { Caller } from "../../objects/task/caller.ts";
 import { accountOf } from "../../objects/task/caller.ts";
 import { areHooksVerified } from "../../providers/verifies-hooks.ts";
@@ -21,9 +21,10 @@ import { invalidJson } from "../http/body.ts";
 import { invalidRequest, Problem } from "../http/problem.ts";
 import { asksForOutput, inlinePointers } from "./inline-request.ts";
 import { editBody, listIn, type NewValue, type ScannedBody, scanBody } from "./json-body.ts";
-import { decideOffer, watchedPointers } from "./offer.ts";
+import { decideOffer } from "./offer.ts";
 import { formAsJson } from "./form-body.ts";
-import type { StoredForm } from "./pending-call.ts";
+import { readHeldForm, type ReadForm } from "./held-form.ts";
+import { requireBoundary, type StoredForm } from "./pending-call.ts";
 import { RESPOND_ASYNC } from "./preference.ts";
 import { readSubmittedBody } from "./submitted-body.ts";
 import type { UpstreamCall } from "./upstream-call.ts";
@@ -61,8 +62,8 @@ export interface PreparedCall {
   readonly jobId: string | null;
   /** Short hashes of the links in the body (`linkDigest`). Empty for a body that the relay does not read. */
   readonly linkDigests: readonly string[];
-  /** Price that an account pays for the call, as the offer states it; null when the call costs nothing. */
-  readonly price: Price | null;
+  /** Offer by which an account submits the call, and why it is for the account. Null for a call of an operator. */
+  readonly offer: BuyersOffer | null;
   /**
    * Returns the call in the form in which it is sent to the upstream.
    * @param fields texts that the relay sets in the call, by the adapter's names of the fields, e.g. `?fal_webhook`,
@@ -77,8 +78,8 @@ export interface SentCall {
   /** Path and query of the call, relative to the base URL of the connection. */
   readonly path: string;
   /**
-   * Body of the call: consecutive parts of a JSON body, or a stream for any other body. Null when there is no body, and
-   * for a form that is stored already.
+   * Body of the call: consecutive parts of a body that was read, or a stream for any other body. Null when there is no
+   * body, and for a form that is stored already.
    */
   readonly body: readonly Uint8Array[] | ReadableStream<Uint8Array> | null;
   readonly contentType: string | null;
@@ -92,11 +93,13 @@ const JSON_TYPE = "application/json";
 /** Pattern of the `[]` with which the name of a field that is a list ends in the notation of adapters. */
 const LIST = /\[\]$/;
 
-/** How the body of a call is read. */
+/** What is needed to read the body of a call and to check what it asks for. */
 export interface BodySource {
+  /** The offers that may apply to the call of an account. Null for an operator. */
+  readonly offers: PlacedOffers | null;
   /** Reserves memory for a JSON body of this many bytes. */
   readonly reserve: (bytes: number) => Promise<void>;
-  /** Stores the form (multipart body) of the call. Null when a form is passed on without being read. */
+  /** Stores the form (multipart body) of the call. Null when the client waits for the answer, so that none is stored. */
   readonly storeForm: (() => Promise<StoredForm>) | null;
 }
 
@@ -110,28 +113,50 @@ export async function prepareCall(
   place: SubmitPlace,
   caller: Caller,
   { config }: Runtime,
-  { reserve, storeForm }: BodySource,
+  source: BodySource,
 ): Promise<PreparedCall> {
+  const { offers, reserve } = source;
   if (call.headers.has("Content-Encoding")) {
     const message = "is not supported: send the body as it is";
     throw invalidRequest([{ path: "/Content-Encoding", message }]);
   }
   if (!/^multipart\//i.test(contentTypeOf(call))) {
     const bytes = await readSubmittedBody(call, bodyLimitOf(accountOf(caller), config), reserve);
-    return await prepareRead(call, place, caller, config, { bytes, form: null });
+    return await prepareRead(call, place, caller, config, { offers, bytes, form: null });
   }
   if (place.target.takesMultipart !== true) {
     throw invalidRequest([{ path: "/Content-Type", message: `must be ${JSON_TYPE} at this path` }]);
   }
-  if (storeForm === null) return await prepareUnread(call, place, caller, config);
-  const form = await storeForm();
-  return await prepareRead(call, place, caller, config, { bytes: formAsJson(form.fields), form });
+  const form = await readForm(call, caller, config, source);
+  if (form === null) return await prepareUnread(call, place, caller, offers);
+  const bytes = formAsJson(form.fields);
+  return await prepareRead(call, place, caller, config, { offers, bytes, form });
+}
+
+/**
+ * Reads the form of a call: into storage if the client does not wait for the answer, and otherwise into memory, if an
+ * offer that may apply depends on what the form says. Null when it need not be read.
+ */
+async function readForm(
+  call: UpstreamCall,
+  caller: Caller,
+  config: Runtime["config"],
+  { offers, reserve, storeForm }: BodySource,
+): Promise<ReadForm | null> {
+  if (storeForm !== null) {
+    const { fields, digest } = await storeForm();
+    return { fields, digest, bytes: null };
+  }
+  if (offers?.dependOnBody !== true) return null;
+  const boundary = requireBoundary(call.headers);
+  const bytes = await readSubmittedBody(call, bodyLimitOf(accountOf(caller), config), reserve);
+  return await readHeldForm(bytes, boundary);
 }
 
 /** The body of a call, as JSON. `form` is the form that the body is; null when it is JSON itself. */
-interface ReadBody {
+interface ReadBody extends Pick<BodySource, "offers"> {
   readonly bytes: Uint8Array<ArrayBuffer>;
-  readonly form: StoredForm | null;
+  readonly form: ReadForm | null;
 }
 
 async function prepareRead(
@@ -139,19 +164,19 @@ async function prepareRead(
   place: SubmitPlace,
   caller: Caller,
   config: Runtime["config"],
-  { bytes, form }: ReadBody,
+  { offers, bytes, form }: ReadBody,
 ): Promise<PreparedCall> {
   const query = new URLSearchParams(call.query);
   const isOfAccount = accountOf(caller) !== null;
-  const watched = watchedBy(place, call, isOfAccount ? config.offers : []);
+  const watched = watchedBy(place, call, offers);
   const scanned = scanOrThrow(bytes, watched, place.target.isListOfOne === true);
   const areTexts = form !== null;
   requireReadableAnswer(place.target, scanned, call.isAsync, areTexts);
   const isOutputAsked = asksForOutput(place, scanned, config);
   const model = modelIn(place, scanned);
   const member = (pointer: string) => scanned.members.get(pointer);
-  const asked = { ...requestOf(call, place, query), model, isUnread: false, areTexts, member };
-  const price = offeredPrice(asked, caller, config);
+  const asked = { ...requestOf(place, query), model, areTexts, member };
+  const offer = requireOffer(asked, offers);
   if (isOfAccount) requireNothingHidden(place.target, bytes, scanned);
   const read = {
     model,
@@ -159,9 +184,9 @@ async function prepareRead(
     requestDigest: await digestOf(call, form?.digest ?? toBase64Url(await sha256(bytes))),
     jobId: jobIdIn(place.target, scanned),
     linkDigests: scanned.linkDigests,
-    price,
+    offer,
   };
-  if (form !== null) return { ...read, ...asItIs(call, null, isOfAccount) };
+  if (form !== null) return { ...read, ...asItIs(call, form.bytes && [form.bytes], isOfAccount) };
   const ownHookUrl = ownHookUrlIn(place, bytes, scanned, query);
   return {
     ...read,
@@ -200,30 +225,29 @@ function asItIs(
   };
 }
 
-/** Prepares a call whose multipart body is passed on without being read. */
+/** Prepares a call of a client that waits, whose multipart body is passed on without being read. */
 async function prepareUnread(
   call: UpstreamCall,
   place: SubmitPlace,
   caller: Caller,
-  config: Runtime["config"],
+  offers: PlacedOffers | null,
 ): Promise<PreparedCall> {
-  const request = requestOf(call, place, new URLSearchParams(call.query));
-  const unread = { model: null, isUnread: true, areTexts: false, member: () => undefined };
-  const price = offeredPrice({ ...request, ...unread }, caller, config);
+  const request = requestOf(place, new URLSearchParams(call.query));
+  const unread = { model: null, areTexts: false, member: () => undefined };
+  const offer = requireOffer({ ...request, ...unread }, offers);
   return {
     model: place.connection.provider.name,
     parameters: null,
     requestDigest: await digestOf(call, ""),
     jobId: null,
     linkDigests: [],
-    price,
+    offer,
     ...asItIs(call, call.body, accountOf(caller) !== null),
   };
 }
 
-function requestOf({ path, keyOwner }: UpstreamCall, place: SubmitPlace, query: URLSearchParams) {
-  const { name: connection } = place.connection;
-  return { connection, keyOwner, path, query, hookField: hookField(place) };
+function requestOf(place: SubmitPlace, query: URLSearchParams) {
+  return { connection: place.connection.name, query, hookField: hookField(place) };
 }
 
 /**
@@ -269,9 +293,9 @@ function pointerOf(field: string): string {
 function watchedBy(
   place: SubmitPlace,
   { isAsync }: UpstreamCall,
-  offers: Runtime["config"]["offers"],
+  offers: PlacedOffers | null,
 ): readonly string[] {
-  const { connection, target } = place;
+  const { target } = place;
   const hooks = hookParametersOf(place);
   const fields = [hooks?.parameter, hooks?.idParameter, hooks?.secretParameter];
   const own = fields.flatMap((field) =>
@@ -287,7 +311,7 @@ function watchedBy(
       ...Object.keys(target.required ?? {}),
       ...inlinePointers(target),
       ...(target.hidden?.pointers ?? []),
-      ...watchedPointers(offers, connection.name),
+      ...(offers?.limitedPointers ?? []),
     ]),
   ];
 }
@@ -383,14 +407,14 @@ function requireNothingHidden(
   throw new Problem("forbidden", { detail });
 }
 
-function offeredPrice(
+/** Returns the offer by which an account submits a call. Null for an operator. @throws Problem `forbidden` when none permits it. */
+function requireOffer(
   request: Parameters<typeof decideOffer>[1],
-  caller: Caller,
-  { offers }: Runtime["config"],
-): Price | null {
-  if (accountOf(caller) === null) return null;
+  offers: PlacedOffers | null,
+): BuyersOffer | null {
+  if (offers === null) return null;
   const decision = decideOffer(offers, request);
-  if (decision.kind === "offered") return decision.price;
+  if (decision.kind === "offered") return { offer: decision.offer, reason: decision.reason };
   throw new Problem("forbidden", { detail: decision.detail });
 }
 

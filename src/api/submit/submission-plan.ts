@@ -14,6 +14,7 @@ import { refusalOf } from "../callbacks/callback-url.ts";
 import { canHooksArrive, hookUrl } from "../hooks/hook-url.ts";
 import { invalidRequest } from "../http/problem.ts";
 import type { Call } from "../operation.ts";
+import { offersTo } from "../offers/offers-of-relay.ts";
 import { idOfKey } from "../tasks/idempotency-key.ts";
 import { billingOf, chargeOf, requireUsageName, simulatedStartOf } from "../tasks/register-task.ts";
 import type { BodyReservation } from "./body-budget.ts";
@@ -73,15 +74,14 @@ export async function planSubmission(
   pending: PendingCall,
 ): Promise<SubmissionPlan> {
   const { body: call, caller, env, idempotencyKey: key, origin, params, runtime } = submitCall;
-  const isOperator = accountOf(caller) === null;
-  const place = requireSubmitPlace(params.connection, call, runtime.config, isOperator);
+  const offered = await offersTo(caller, params.connection, submitCall);
+  const isOperator = offered === null;
+  const place = requireSubmitPlace(params.connection, call, runtime.config, offered);
   await refuseRelayKeys(call, runtime);
   const asked = readRelayHeaders(call.headers, caller);
-  const offers = requireOffers(place, call, caller, runtime);
+  const offers = requireOffers(offered, place, call);
   requireMode(place, call, runtime);
-  if (offers.length > 0 && offers.every(({ price }) => price !== null)) {
-    requireName(asked, submitCall);
-  }
+  if (offers?.areAllPriced === true) requireName(asked, submitCall);
   const id = asked.taskId ?? (key === null ? crypto.randomUUID() : await idOf(caller, key));
   const source = bodySource(call, { env, runtime, caller, taskId: id, offers }, memory, pending);
   const prepared = await prepareCall(call, place, caller, runtime, source);
@@ -107,6 +107,7 @@ export async function planSubmission(
       ...(!canHookCome(fields, place, runtime) && { isHookless: true }),
       ...senderOf(asked, call, place),
       ...queueNamesOf(place),
+      ...offerNameOf(prepared),
       ...identity,
     },
     ...(!isOperator && { isPriceOffered: true }),
@@ -142,6 +143,13 @@ function queueNamesOf(place: SubmitPlace): Pick<SubmissionStart, "queues"> {
   return names.length === 0 ? {} : { queues: names };
 }
 
+/** Returns the offer by which an account submits, with the version whose price it pays. */
+function offerNameOf({ offer: chosen }: PreparedCall): Pick<SubmissionStart, "offer"> {
+  if (chosen === null) return {};
+  const { name, version } = chosen.offer;
+  return { offer: { name, version } };
+}
+
 /** Returns how the body of a call is read: JSON into memory, and the form of a client that does not wait, into storage. */
 function bodySource(
   call: UpstreamCall,
@@ -154,7 +162,8 @@ function bodySource(
     return await pending.storeForm(call, submission.runtime.config.maxAsyncBytes);
   };
   const reserve = reserving(memory, submission);
-  return { reserve, storeForm: call.isAsync ? storeForm : null };
+  const { offers } = submission;
+  return { offers, reserve, storeForm: call.isAsync ? storeForm : null };
 }
 
 /** Returns what decides which texts in the upstream's response are hidden. */
@@ -204,7 +213,7 @@ function registrationOf(
 ): Registering["registration"] {
   const account = accountOf(submitCall.caller);
   const accountId = account ?? asked.accountId;
-  const price = account === null ? askedPrice(asked, place) : prepared.price;
+  const price = account === null ? askedPrice(asked, place) : (prepared.offer?.offer.price ?? null);
   if (price !== null) requireName(asked, submitCall);
   return {
     callbackUrl: callbackUrlOf(asked, prepared, place, submitCall, accountId !== null),

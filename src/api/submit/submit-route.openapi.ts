@@ -50,6 +50,7 @@ export const submitJobDescription = {
     "not_offered",
     "payload_too_large",
     "insufficient_credits",
+    "monthly_limit",
     "task_exists",
     "submission_running",
     "submit_unknown",

@@ -213,7 +213,15 @@ function keyIn(header: string | null, form: RegExp): string | null {
   return form.exec((header ?? "").trim())?.[1] ?? null;
 }
 
-function answerOf({ taskId, status, headers, body, statusUrl, isReplayed }: Submitted): Response {
+/** Returns the upstream's answer to a submission as the response to its caller. */
+export function answerOf({
+  taskId,
+  status,
+  headers,
+  body,
+  statusUrl,
+  isReplayed,
+}: Submitted): Response {
   headers.set("Relay-Task-Id", taskId);
   if (statusUrl !== null) {
     headers.set("Relay-Status-Url", statusUrl);

@@ -1,4 +1,4 @@
-import type { UpstreamKeyOwner } from "../../config/offers.ts";
+import type { UpstreamKeyOwner } from "../../core/offers/offer.ts";
 import type { CallMethod } from "../../providers/job-calls.ts";
 import type { Issue } from "../http/problem.ts";
 import { invalidRequest } from "../http/problem.ts";

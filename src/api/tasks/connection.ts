@@ -35,21 +35,28 @@ export function requireConnection(name: string, config: Config): Connection {
 }
 
 /**
- * Returns the problem for a path that names no existing connection. An operator is told which connections exist or
- * which settings are missing; an account is not, because it must not learn what is configured.
+ * Returns the problem for a path that names no connection, for an operator, who is told which connections exist or which
+ * settings are missing.
  */
-export function unknownConnection(
-  name: string,
-  { connections }: Config,
-  isOperator: boolean,
-): Problem {
+export function unknownConnection(name: string, { connections }: Config): Problem {
   const needed = settingsNeededBy(name);
   const cure =
     needed.length === 0
       ? `The connections are ${namesOf(connections)}.`
       : `It needs ${needed.join(" and ")}.`;
-  const sentence = `There is no connection ${JSON.stringify(name)}.`;
-  return new Problem("not_found", { detail: isOperator ? `${sentence} ${cure}` : sentence });
+  return new Problem("not_found", { detail: `${absence(name)} ${cure}` });
+}
+
+/**
+ * Returns the problem for a connection that an account does not know, in the same words whether there is one of this
+ * name or not.
+ */
+export function hiddenConnection(name: string): Problem {
+  return new Problem("not_found", { detail: absence(name) });
+}
+
+function absence(name: string): string {
+  return `There is no connection ${JSON.stringify(name)}.`;
 }
 
 function namesOf(connections: Config["connections"]): string {
@@ -62,5 +69,11 @@ function namesOf(connections: Config["connections"]): string {
  */
 export function disabledConnection(name: string): Problem {
   const detail = `The connection ${name} is disabled, because its entry in CONNECTIONS is not valid; /healthz names the faults.`;
+  return new Problem("not_configured", { detail, headers: { "Retry-After": "60" } });
+}
+
+/** Returns the problem for a disabled connection at which an account may submit jobs. It does not say why. */
+export function unusableConnection(name: string): Problem {
+  const detail = `The connection ${name} cannot be used at the moment.`;
   return new Problem("not_configured", { detail, headers: { "Retry-After": "60" } });
 }

@@ -51,5 +51,11 @@ export const registerTaskDescription = {
       { "Idempotent-Replayed": "sometimes" },
     ),
   },
-  problems: ["task_exists", "idempotency_key_reused", "insufficient_credits", "not_found"],
+  problems: [
+    "task_exists",
+    "idempotency_key_reused",
+    "insufficient_credits",
+    "monthly_limit",
+    "not_found",
+  ],
 } as const satisfies RouteDescription;

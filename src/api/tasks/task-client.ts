@@ -1,3 +1,4 @@
+import type { SpentMonth } from "../../core/events/event.ts";
 import type { CallRefusalReply } from "../../core/events/call-refusal.ts";
 import type { CallStart } from "../../core/events/call-start.ts";
 import type {
@@ -76,10 +77,30 @@ const DETAILS = {
     "An account can cancel only a task that it has submitted, whose job is known, and whose upstream has a call to cancel jobs.",
 } as const;
 
-/** Returns the problem for a task whose price exceeds the credits of its account. */
-export function insufficientCredits(balance: number, price: number): Problem {
-  const detail = `The task costs ${price} credits and the account has ${balance}.`;
-  return new Problem("insufficient_credits", { detail, members: { balance, price } });
+/**
+ * Returns the problem for a task whose price exceeds the credits of its account.
+ * @param price null when it is only known that every offer for the task costs more.
+ */
+export function insufficientCredits(balance: number, price: number | null): Problem {
+  const cost = price === null ? "more than the account has" : `${price} credits`;
+  const detail = `The task costs ${cost}, and the account has ${balance} credits.`;
+  const members = { balance, ...(price !== null && { price }) };
+  return new Problem("insufficient_credits", { detail, members });
+}
+
+/**
+ * Returns the problem for a task whose price exceeds what the account may still spend in this month.
+ * @param price null when it is only known that every offer for the task costs more.
+ */
+export function monthlyLimitReached({ limit, spent }: SpentMonth, price: number | null): Problem {
+  const cost = price === null ? "more than the account may spend" : `${price} credits`;
+  const detail = `The task costs ${cost}. In this month (UTC) the account has spent ${spent} of at most ${limit}.`;
+  const members = {
+    ...(price !== null && { price }),
+    monthly_limit: limit,
+    spent_this_month: spent,
+  };
+  return new Problem("monthly_limit", { detail, members });
 }
 
 /** Returns the problem for an event that a task's object has refused. */
@@ -113,6 +134,8 @@ function problemOf(refusal: Refusal): Problem {
     case "insufficient_credits": {
       return insufficientCredits(refusal.balance, refusal.price);
     }
+    case "monthly_limit":
+      return monthlyLimitReached(refusal, refusal.price);
     case "invalid_field":
       return invalidRequest([{ path: refusal.field, message: refusal.message }]);
     case "task_exists":

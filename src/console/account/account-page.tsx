@@ -1,7 +1,8 @@
 import * as z from "zod/mini";
 import { createKey, listKeys, revokeKey } from "../../api/accounts/account-keys.ts";
 import { readAccountSecrets, rotateAccountSecrets } from "../../api/accounts/account-secrets.ts";
-import { readAccount } from "../../api/accounts/accounts.ts";
+import { readAccountSpend } from "../../api/accounts/account-spend.ts";
+import { changeAccount, readAccount } from "../../api/accounts/accounts.ts";
 import { grantCredits } from "../../api/accounts/credit-changes.ts";
 import { listEntries } from "../../api/accounts/entries.ts";
 import { EntryCursor } from "../../api/accounts/entry-view.ts";
@@ -9,6 +10,7 @@ import { AccountId } from "../../api/http/fields.ts";
 import { unknownAccount } from "../../api/http/problem.ts";
 import { readQuery } from "../../api/http/query.ts";
 import { countRequest } from "../../api/http/rate-limit.ts";
+import { settingsOf } from "../../objects/account/account-profile.ts";
 import { accountOf, type KeyHolder, may, readerOf } from "../../objects/task/caller.ts";
 import { type FormFault, numberIn, withFaultsIn } from "../http/forms.ts";
 import { html, seeOther } from "../http/html-answer.ts";
@@ -19,20 +21,21 @@ import { Code } from "../parts/code.tsx";
 import { DialogButton } from "../parts/dialog.tsx";
 import { Field } from "../parts/field.tsx";
 import { FormDialog } from "../parts/form-dialog.tsx";
-import { countText } from "../parts/format.ts";
 import { Notice } from "../parts/notice.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { Time } from "../parts/shown-time.tsx";
-import { Stat } from "../parts/stat.tsx";
 import { IMPORT_KEY, KeysPanel, NEW_KEY } from "./keys.tsx";
 import { ENTRIES, LedgerPanel } from "./ledger-panel.tsx";
 import { SecretsPanel } from "./secrets.tsx";
+import { Numbers, SETTINGS, SettingsPanel } from "./settings.tsx";
+import { SpendPanel } from "./spend-panel.tsx";
 
 const Query = z.object({ cursor: EntryCursor, done: z.optional(z.string()) });
 
 /** Text that confirms a change to an account after its form was sent, by the value of the query parameter `done`. */
 const DONE: Readonly<Record<string, string>> = {
   granted: "The credits are booked.",
+  changed: "The settings are stored. New tags are in use everywhere within a minute.",
   repeated: "These credits were booked before under this reference. Nothing was booked again.",
   imported: "The key is imported.",
   revoked: "The key is revoked. It is refused everywhere within a minute.",
@@ -58,7 +61,8 @@ async function showAccount(
   await countRequest("LIMIT_LISTS", viewer, env);
   const account = await readAccount.perform({ params: { account: id } }, viewer, visit);
   const isDeleted = account.deletedAt !== null;
-  const { entries, keys, secrets } = await readParts(visit, id, cursor, isDeleted);
+  const { entries, keys, secrets, spend } = await readParts(visit, id, cursor, isDeleted);
+  const settings = settingsOf(account);
   const mayOrder = may(viewer, "administer") && !isDeleted;
   const said = DONE[done];
   return html(
@@ -71,9 +75,19 @@ async function showAccount(
             <p>Its keys and secrets are gone. Its ledger stays while a charge may be refunded.</p>
           </Notice>
         ) : null}
-        <Stat value={countText(account.balance)} label="credits" />
+        <Numbers account={account} />
+        {readerOf(viewer) === "operator" ? (
+          <SettingsPanel account={id} settings={settings} mayOrder={mayOrder} fault={fault} />
+        ) : null}
+        {spend === null ? null : <SpendPanel spend={spend} />}
         {entries === null ? null : (
-          <LedgerPanel account={id} page={entries} reader={readerOf(viewer)} cursor={cursor} />
+          <LedgerPanel
+            account={id}
+            page={entries}
+            reader={readerOf(viewer)}
+            cursor={cursor}
+            keys={keys}
+          />
         )}
         {keys === null ? null : (
           <KeysPanel account={id} keys={keys} mayOrder={mayOrder} fault={fault} />
@@ -133,7 +147,7 @@ function apiPaths(id: string, viewer: KeyHolder): readonly string[] {
   const path = `/v1/accounts/${id}`;
   return [
     path,
-    ...(may(viewer, "ledger") ? [`${path}/entries`] : []),
+    ...(may(viewer, "ledger") ? [`${path}/spend`, `${path}/entries`] : []),
     ...(may(viewer, "keys") ? [`${path}/keys`] : []),
     ...(may(viewer, "secrets") ? [`${path}/signing-secrets`] : []),
   ];
@@ -152,12 +166,14 @@ async function readParts(
   const given = { params: { account } };
   const query = { limit: String(ENTRIES), cursor: String(cursor) };
   const isSeen = (part: "keys" | "secrets") => may(viewer, part) && !isDeleted;
-  const [entries, keys, secrets] = await Promise.all([
+  const isFirst = cursor === Number.MAX_SAFE_INTEGER;
+  const [spend, entries, keys, secrets] = await Promise.all([
+    may(viewer, "ledger") && isFirst ? readAccountSpend.perform(given, viewer, context) : null,
     may(viewer, "ledger") ? listEntries.perform({ ...given, query }, viewer, context) : null,
     isSeen("keys") ? listKeys.perform(given, viewer, context) : null,
     isSeen("secrets") ? readAccountSecrets.perform(given, viewer, context) : null,
   ]);
-  return { entries, keys, secrets };
+  return { spend, entries, keys, secrets };
 }
 
 type AccountForm = FormVisit<{ readonly account: string }>;
@@ -176,6 +192,30 @@ export const grant = formAction(
         const { isNew } = await grantCredits.perform({ params, body }, viewer, visit);
         const done = isNew ? "granted" : "repeated";
         return seeOther(`/accounts/${params.account}?done=${done}`);
+      },
+      (fault) => showAccount(visit, fault),
+    );
+  },
+);
+
+/** Changes the settings of an account: its tags, low balance and monthly limit. */
+export const changeSettings = formAction(
+  "changeSettings",
+  "/accounts/{account}/settings",
+  "administer",
+  async (visit) => {
+    const { form, viewer, params } = visit;
+    const numberOrNull = (name: string) => (form.get(name) ? numberIn(form, name) : null);
+    const body = {
+      tags: (form.get("tags") ?? "").split(/[\s,]+/).filter((tag) => tag !== ""),
+      low_balance: numberOrNull("low_balance"),
+      monthly_limit: numberOrNull("monthly_limit"),
+    };
+    return withFaultsIn(
+      { id: SETTINGS, typed: form, fields: ["tags", "low_balance", "monthly_limit"] },
+      async () => {
+        await changeAccount.perform({ params, body }, viewer, visit);
+        return seeOther(`/accounts/${params.account}?done=changed`);
       },
       (fault) => showAccount(visit, fault),
     );

@@ -1,7 +1,9 @@
 import type { LedgerPage } from "../../api/accounts/entries.ts";
 import type { Reader } from "../../core/views/reader.ts";
 import type { StoredEntry } from "../../objects/account/entry-table.ts";
-import { countText } from "../parts/format.ts";
+import type { StoredKey } from "../../objects/account/key-table.ts";
+import { keyName } from "../../security/operator-key-hashes.ts";
+import { amountText, countText } from "../parts/format.ts";
 import { Hostile } from "../parts/hostile.tsx";
 import { Panel } from "../parts/page-head.tsx";
 import { Time } from "../parts/shown-time.tsx";
@@ -16,13 +18,15 @@ interface LedgerPanelProps {
   readonly page: LedgerPage;
   readonly reader: Reader;
   readonly cursor: number;
+  /** The keys of the account, by which entries name them; null when the viewer may not see them. */
+  readonly keys: readonly StoredKey[] | null;
 }
 
 /**
  * The ledger of an account. Each entry is shown with the balance after it, and with its task or, if it has none, its
  * reference.
  */
-export function LedgerPanel({ account, page, reader, cursor }: LedgerPanelProps) {
+export function LedgerPanel({ account, page, reader, cursor, keys }: LedgerPanelProps) {
   const { entries, next } = page;
   const isFirst = cursor === Number.MAX_SAFE_INTEGER;
   const path = `/accounts/${account}`;
@@ -33,7 +37,7 @@ export function LedgerPanel({ account, page, reader, cursor }: LedgerPanelProps)
       ) : (
         <Table
           caption="Entries of the ledger"
-          columns={columns(reader)}
+          columns={columns(reader, keys ?? [])}
           rows={entries}
           rowId={({ seq }) => `entry-${seq}`}
         />
@@ -54,14 +58,15 @@ export function LedgerPanel({ account, page, reader, cursor }: LedgerPanelProps)
   );
 }
 
-function columns(reader: Reader): readonly Column<StoredEntry>[] {
+function columns(reader: Reader, keys: readonly StoredKey[]): readonly Column<StoredEntry>[] {
   return [
     { title: "Booked", cell: ({ createdAt }) => <Time at={createdAt} /> },
     { title: "Entry", cell: ({ kind }) => kind },
     { title: "For", cell: (entry) => <Purpose {...entry} /> },
-    ...(reader === "operator"
-      ? [{ title: "By key", cell: ({ bookedBy }: StoredEntry) => hostile(bookedBy) }]
-      : []),
+    {
+      title: "By key",
+      cell: ({ bookedBy }) => <KeyName name={bookedBy} reader={reader} keys={keys} />,
+    },
     { title: "Credits", isNumber: true, cell: (entry) => signed(entry) },
     { title: "Balance", isNumber: true, cell: ({ balance }) => amountText(balance) },
   ];
@@ -87,16 +92,30 @@ function Purpose({ taskId, reason, reference }: StoredEntry) {
   );
 }
 
-function hostile(text: string | null) {
-  return text === null ? "" : <Hostile text={text} />;
+interface KeyNameProps {
+  readonly name: string | null;
+  readonly reader: Reader;
+  readonly keys: readonly StoredKey[];
+}
+
+/**
+ * Name of the key that has ordered an entry: a key of the account as its list of keys shows it, any other by its name,
+ * which only the operator sees.
+ */
+function KeyName({ name, reader, keys }: KeyNameProps) {
+  const own = keys.find(({ sha256 }) => keyName(sha256) === name);
+  if (own !== undefined) {
+    return (
+      <>
+        <code>{own.prefix}…</code> {own.label === null ? null : <Hostile text={own.label} />}
+      </>
+    );
+  }
+  return name === null || reader === "account" ? "" : <Hostile text={name} />;
 }
 
 /** Returns an amount of credits as text, with the sign of its effect on the balance: a minus sign e.g. for a charge. */
 function signed({ kind, amount }: StoredEntry): string {
   const change = kind === "charge" ? -amount : amount;
   return change > 0 && kind !== "opening" ? `+${countText(change)}` : amountText(change);
-}
-
-function amountText(amount: number): string {
-  return amount < 0 ? `−${countText(-amount)}` : countText(amount);
 }

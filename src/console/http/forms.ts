@@ -91,8 +91,11 @@ export async function withFaultsIn(
     // Beside the state of a task, the detail explains the JSON answer, which the page does not show.
     const detail = taskJson === undefined ? details.detail : `${title}.`;
     const named = issues.map(({ path, message }) => [path.slice(1), message] as const);
-    const own = named.filter(([name]) => fields.includes(name));
-    const rest = named.filter(([name]) => !fields.includes(name));
+    const own = named.flatMap(([name, message]) => {
+      const field = fieldOf(name);
+      return fields.includes(field) ? [[field, message] as const] : [];
+    });
+    const rest = named.filter(([name]) => !fields.includes(fieldOf(name)));
     const text = rest.map(([name, message]) => `${name} ${message}`).join("; ");
     const isUnnamed = named.length === 0;
     const fault = { form, typed, issues: new Map(own), text: isUnnamed ? detail : text || null };
@@ -100,4 +103,9 @@ export async function withFaultsIn(
     if (page === null) throw error;
     return new Response(page.body, { status, headers: page.headers });
   }
+}
+
+/** Returns the name of the field that has a fault: a fault of an item of a list is one of the list's field. */
+function fieldOf(name: string): string {
+  return name.split("/")[0] ?? name;
 }

@@ -1,7 +1,8 @@
 import type { RangeSeries } from "../../api/search/range-series.ts";
+import { Bars, sumsText } from "../parts/bars.tsx";
+import { NumbersTable } from "../parts/numbers-table.tsx";
 import { countText, durationText, utcText } from "../parts/format.ts";
 import { Panel } from "../parts/page-head.tsx";
-import { Bars } from "./chart-bars.tsx";
 import { HEAT_BOUNDS_MS, heatCells, Heatmap } from "./heatmap.tsx";
 
 interface ChartProps {
@@ -53,8 +54,13 @@ export function CallbacksChart({ counts }: ChartProps) {
         </span>
       }
     >
-      <Bars bars={bars} kinds={KINDS} />
-      <Numbers
+      <Bars
+        title={`Callbacks over time: ${sumsText({ bars, kinds: KINDS })}`}
+        bars={bars}
+        kinds={KINDS}
+      />
+      <NumbersTable
+        title="Time (UTC)"
         caption="Callbacks"
         titles={KINDS.map(({ name }) => name)}
         rows={bars.map(({ name, parts }) => [name, ...parts.map(countText)])}
@@ -81,50 +87,12 @@ export function LatencyChart({ counts }: ChartProps) {
         rows={rows}
         columns={steps.map(({ at }) => (isLabelled(at, counts) ? nameOf(at, stepS) : ""))}
       />
-      <Numbers
+      <NumbersTable
+        title="Time (UTC)"
         caption="From the result to the first attempt"
         titles={["p50", "p95", "p99"]}
         rows={quantiles}
       />
     </Panel>
-  );
-}
-
-interface NumbersProps {
-  readonly caption: string;
-  readonly titles: readonly string[];
-  /** Rows of the table. Each has the name of an hour or day, followed by its numbers. */
-  readonly rows: readonly (readonly string[])[];
-}
-
-/** The numbers of a chart as a table, which the viewer can unfold. */
-function Numbers({ caption, titles, rows }: NumbersProps) {
-  return (
-    <details class="details">
-      <summary>As a table</summary>
-      <table class="table">
-        <caption class="visually-hidden">{caption}</caption>
-        <thead>
-          <tr>
-            <th scope="col">Time (UTC)</th>
-            {titles.map((title) => (
-              <th scope="col" class="number">
-                {title}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map(([name, ...numbers]) => (
-            <tr>
-              <th scope="row">{name}</th>
-              {numbers.map((number) => (
-                <td class="number">{number}</td>
-              ))}
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </details>
   );
 }

@@ -3,7 +3,7 @@ import { isLoopback } from "../../security/url-rules.ts";
 import { seeOther } from "../http/html-answer.ts";
 import { formAction } from "../http/page.ts";
 import { Code } from "../parts/code.tsx";
-import { WITH_KEY } from "../parts/curl.ts";
+import { WITH_KEY } from "../../lib/curl.ts";
 import { Empty } from "../parts/empty.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Panel } from "../parts/page-head.tsx";

@@ -1,5 +1,5 @@
 import { Code } from "./code.tsx";
-import { curl, WITH_KEY } from "./curl.ts";
+import { curl, WITH_KEY } from "../../lib/curl.ts";
 import { CloseButton, Dialog, DialogButton } from "./dialog.tsx";
 import { Icon } from "./icon.tsx";
 

@@ -8,6 +8,11 @@ export function countText(count: number): string {
   return String(Math.round(count)).replaceAll(/\B(?=(?:\d{3}){1,7}$)/g, ",");
 }
 
+/** Returns an amount of credits as text, which may be negative. */
+export function amountText(amount: number): string {
+  return amount < 0 ? `−${countText(-amount)}` : countText(amount);
+}
+
 /** Returns a number with the name of what is counted, e.g. `1 task` or `1,284 tasks`. */
 export function countOf(count: number, thing: string): string {
   return `${countText(count)} ${thing}${count === 1 ? "" : "s"}`;

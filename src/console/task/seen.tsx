@@ -2,7 +2,7 @@ import { type AttemptRequest, requestOf } from "../../api/callbacks/attempt-requ
 import { may } from "../../objects/task/caller.ts";
 import { numberIn } from "../http/forms.ts";
 import { indentedJson, Code } from "../parts/code.tsx";
-import { attemptCurl, wireOf } from "../parts/curl.ts";
+import { attemptCurl, wireOf } from "../parts/attempt-curl.ts";
 import { HostileCode } from "../parts/hostile.tsx";
 import { Panel } from "../parts/page-head.tsx";
 import { Tabs } from "../parts/tabs.tsx";

@@ -9,6 +9,8 @@ export interface Charge {
   /** Reference of the charge. The ledger books each reference only once, even if the order is repeated. */
   readonly chargeId: string;
   readonly amount: number;
+  /** Model of the task, under which the ledger reports what the account has spent. */
+  readonly model: string;
   /** Name of the API key with which the task was registered; null when the record does not state it. */
   readonly bookedBy: string | null;
 }
@@ -26,6 +28,7 @@ export function charge(record: TaskRecord): Duty<ChargeStep> | null {
   if (record.status !== "charging" || !isCharging(record.credits)) return null;
   const { accountId, chargeId, amount, state } = record.credits;
   const { registeredBy: bookedBy } = record.keyNames;
-  const order: Charge = { taskId: record.id, accountId, chargeId, amount, bookedBy };
+  const { id: taskId, model } = record;
+  const order: Charge = { taskId, accountId, chargeId, amount, model, bookedBy };
   return { dueAt: state.retryAt, step: () => ({ kind: "charge", charge: order }) };
 }

@@ -53,7 +53,8 @@ export function endCharge(
       });
     }
     case "insufficient": {
-      const { balance, price } = answer;
+      const { balance, price, month } = answer;
+      if (month !== undefined) return erasure(record, { code: "monthly_limit", price, ...month });
       return erasure(record, { code: "insufficient_credits", balance, price });
     }
     case "unknown_account":

@@ -1,4 +1,5 @@
 import type { TaskRecord } from "../record/task.ts";
+import type { SpentMonth } from "./event.ts";
 
 /** The effect that an event has on a task. */
 export type Decision =
@@ -31,6 +32,7 @@ export type EraseReason = "settled" | "not_submitted" | ChargeRefusal;
 /** Reason why the ledger did not charge the price of a task. */
 export type ChargeRefusal =
   | { readonly code: "insufficient_credits"; readonly balance: number; readonly price: number }
+  | ({ readonly code: "monthly_limit"; readonly price: number } & SpentMonth)
   | { readonly code: "unknown_account" };
 
 /** Reason why an event is rejected. `task` is the stored task with which the event conflicts. */

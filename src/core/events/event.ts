@@ -290,9 +290,24 @@ export interface ChargeEndedEvent {
 /** The ledger's answer to a charge. `unknown` means that no answer came in time. */
 export type ChargeAnswer =
   | { readonly kind: "charged"; readonly generation: number }
-  | { readonly kind: "insufficient"; readonly balance: number; readonly price: number }
+  | {
+      readonly kind: "insufficient";
+      readonly balance: number;
+      readonly price: number;
+      /**
+       * Present when the monthly limit of the account is the reason, and not its balance. This is a member and no
+       * further kind of answer, because an object of an earlier release may get the answer.
+       */
+      readonly month?: SpentMonth;
+    }
   | { readonly kind: "unknown_account" }
   | { readonly kind: "unknown" };
+
+/** The monthly limit of an account, and what the charges of the present month (UTC) cost, in credits. */
+export interface SpentMonth {
+  readonly limit: number;
+  readonly spent: number;
+}
 
 /**
  * Reason for a poll of a job:

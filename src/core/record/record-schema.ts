@@ -304,6 +304,7 @@ const Submission = z.looseObject({
   isCall: z.exactOptional(z.literal(true)),
   isPassedOn: z.exactOptional(z.literal(true)),
   stay: z.exactOptional(QueueStay),
+  offer: z.exactOptional(z.looseObject({ name: z.string(), version: IntOrNull })),
   refusedAttempts: z.exactOptional(z.array(RefusedAttempt)),
   further: z.exactOptional(z.array(z.string())),
   failedJobs: z.exactOptional(z.array(FailedJob)),

@@ -88,6 +88,8 @@ export interface Submission {
    * when all queues have confirmed that the submission has left them.
    */
   readonly stay?: QueueStay;
+  /** Offer by which an account has submitted the job. Absent for a submission of an operator. */
+  readonly offer?: PricingOffer;
   /** The latest attempts that the upstream has refused, oldest first. Absent when there was none. */
   readonly refusedAttempts?: readonly RefusedAttempt[];
   /**
@@ -97,6 +99,13 @@ export interface Submission {
   readonly further?: readonly string[];
   /** Jobs that have failed, after each of which the call was kept for another member. Oldest first. Absent for none. */
   readonly failedJobs?: readonly FailedJob[];
+}
+
+/** The offer whose price a task has. */
+export interface PricingOffer {
+  readonly name: string;
+  /** Number of the version of the offer. Null for an offer of the variable `OFFERS`. */
+  readonly version: number | null;
 }
 
 export type SubmissionState =
@@ -149,7 +158,14 @@ export interface SubmissionAnswer {
 /** Fields of a submission that are known at its beginning, i.e. when its task is registered. */
 export interface SubmissionStart extends Pick<
   Submission,
-  "id" | "requestDigest" | "endpoint" | "inputLinks" | "isHookless" | "isCall" | "isPassedOn"
+  | "id"
+  | "requestDigest"
+  | "endpoint"
+  | "inputLinks"
+  | "isHookless"
+  | "isCall"
+  | "isPassedOn"
+  | "offer"
 > {
   /** True when the account of the task submits the job itself. Absent for a submission of the operator. */
   readonly isByOwner?: boolean;
@@ -204,7 +220,7 @@ export function startSubmission(
   now: number,
 ): Submission {
   const { id, requestDigest, endpoint, isByOwner = false, customerKey } = start;
-  const { inputLinks, isHookless, isCall, isPassedOn, queues, startByMs } = start;
+  const { inputLinks, isHookless, isCall, isPassedOn, offer, queues, startByMs } = start;
   const identity = { id, requestDigest, endpoint, isByOwner };
   const key = customerKey
     ? ({ ...customerKey, kind: "sealed", unreadableSince: null } as const)
@@ -217,7 +233,8 @@ export function startSubmission(
   const passed = isPassedOn === undefined ? {} : { isPassedOn };
   const stay = startStay(queues, startBy);
   const known = { ...identity, startedAt: now, state, answer: null, customerKey: key };
-  return { ...known, ...input, ...hooks, ...call, ...passed, ...(stay && { stay }) };
+  const rest = { ...(offer && { offer }), ...(stay && { stay }) };
+  return { ...known, ...input, ...hooks, ...call, ...passed, ...rest };
 }
 
 /**

@@ -172,9 +172,15 @@ function submissionView(record: TaskRecord, reader: TaskReader, position: number
     ...optional("status_code", statusCode),
     ...(wait && { waits_for: wait.news, waits_until: toSeconds(wait.until) }),
     ...optional("refusal", reader === "operator" ? refusalOf(submission) : null),
+    ...optional("offer", reader === "operator" ? offerView(submission) : null),
     ...optional("attempts", reader === "operator" ? attemptsView(submission) : null),
     ...(hasCustomerKey(record) && customerKeyView(record)),
   };
+}
+
+/** Returns the offer whose price the task has. Null when an operator has submitted the job. */
+function offerView({ offer }: Submission) {
+  return offer === undefined ? null : { name: offer.name, ...optional("version", offer.version) };
 }
 
 /**

@@ -2,14 +2,21 @@ import { retryable } from "cloudflare:durable-objects";
 import { DurableObject } from "cloudflare:workers";
 import { configOf, type WithStartup } from "../../config/runtime.ts";
 import type { ChargeAnswer } from "../../core/events/event.ts";
-import type { Adjustment, Booking } from "../../core/ledger.ts";
+import { type Adjustment, type Booking, hasBecomeLow } from "../../core/ledger.ts";
 import { MAX_RETENTION_MS, refundableMs } from "../../core/policy.ts";
 import type { AccountRole } from "../../security/roles.ts";
-import { AccountProfile, type Profile } from "./account-profile.ts";
+import {
+  AccountProfile,
+  type AccountSettings,
+  type Profile,
+  settingsOf,
+  type StoredSettings,
+} from "./account-profile.ts";
 import type { StoredEntry } from "./entry-table.ts";
 import { type KeyClaim, KeyClaims, type KeyUse } from "./key-claims.ts";
 import { KeyTable, type StoredKey } from "./key-table.ts";
-import { type CreditAnswer, LedgerBook } from "./ledger-book.ts";
+import { type CreditAnswer, LedgerBook, type SpendReport } from "./ledger-book.ts";
+import { LowBalanceNotice } from "./low-balance-notice.ts";
 
 /**
  * Methods that the platform may call again when the connection to the account's object was lost, because a repeated
@@ -22,6 +29,8 @@ const REPEATABLE = [
   "profile",
   "recentlyCharged",
   "describe",
+  "noteSettings",
+  "spend",
   "useListedKey",
 ] as const;
 
@@ -29,6 +38,11 @@ const JURISDICTION_KEY = "jurisdiction";
 
 export interface AccountState extends Profile {
   readonly balance: number;
+  /**
+   * What the charges of the present month (UTC) cost, in credits. Absent in the answer of an object that still runs an
+   * earlier release.
+   */
+  readonly monthSpent?: number;
 }
 
 /**
@@ -37,7 +51,8 @@ export interface AccountState extends Profile {
  * move an object to another class, and what these objects store must never be lost. An account id has no colon, so it
  * never equals a name of another kind.
  *
- * - `<account id>`, one per account: stores `profile`, `fold_at` and the table `entries`. Called by task objects, once
+ * - `<account id>`, one per account: stores `profile`, `fold_at`, `low_balance_notice`, `spend_counted` and the
+ *   tables `entries` and `spend`. Called by task objects, once
  *   to charge a task with a price and once to refund or release it, and by the routes of credits.
  * - `account-keys:<account id>`, one per account: stores `profile` and the table `api_keys`. Called for an API key, by
  *   each isolate at most once a minute, and by the routes of keys and secrets.
@@ -48,7 +63,7 @@ export interface AccountState extends Profile {
  *
  * The index also stores the id of each account, for lists, and the account of each task (index-db/schema.ts).
  *
- * `profile` is described in account-profile.ts, the ledger `entries` in entry-table.ts, the list of API keys `api_keys`
+ * `profile` is described in account-profile.ts, the ledger `entries` in entry-table.ts, `spend` in spend-table.ts, the list of API keys `api_keys`
  * in key-table.ts, and the owners of keys in key-claims.ts. The object named after the account handles its calls one
  * after the other. It therefore only books credits: requests are authenticated without it, and tasks without a price
  * are registered without it. Both objects of an account store nothing until the account is created. Until then, their
@@ -61,7 +76,8 @@ export class AccountObject extends DurableObject<WithStartup> {
   }
 
   readonly #profile = new AccountProfile(this.ctx.storage.kv);
-  readonly #ledger = new LedgerBook(this.ctx.storage);
+  readonly #lowBalance = new LowBalanceNotice(this.ctx, () => this.env);
+  readonly #ledger = new LedgerBook(this.ctx.storage, this.#lowBalance);
   readonly #keys = new KeyTable(this.ctx.storage.sql);
   readonly #claims = new KeyClaims(this.ctx.storage.kv);
 
@@ -76,27 +92,48 @@ export class AccountObject extends DurableObject<WithStartup> {
     if (known !== null) return { isNew: false, account: known };
     this.#ledger.create();
     const profile = { generation: 1, createdAt: Date.now(), deletedAt: null };
-    return { isNew: true, account: { ...this.#profile.create(profile), balance: 0 } };
+    const account = { ...this.#profile.create(profile), balance: 0, monthSpent: 0 };
+    return { isNew: true, account };
   }
 
   /** Returns the account with its balance, even after its deletion. Null when the account was never created. */
   describe(): AccountState | null {
     const profile = this.#profile.read();
-    return profile === null ? null : { ...profile, balance: this.#ledger.balance() };
+    if (profile === null) return null;
+    const { balance, monthSpent } = this.#ledger.standing();
+    return { ...profile, balance, monthSpent };
+  }
+
+  /**
+   * Replaces the settings of the account, and stores a notice for the operator when the balance is low by the new ones
+   * and was not by the former ones.
+   * @returns the account; null when it does not exist or was deleted.
+   */
+  replaceSettings(settings: AccountSettings): AccountState | null {
+    const before = this.#profile.active();
+    const profile = this.#profile.replaceSettings(settings);
+    if (before === null || profile === null) return null;
+    const { balance, monthSpent } = this.#ledger.standing();
+    const now = { balance, lowBalance: settings.lowBalance };
+    const { lowBalance } = settingsOf(before);
+    if (hasBecomeLow({ balance, lowBalance }, now)) this.#lowBalance.note(now);
+    return { ...profile, balance, monthSpent };
   }
 
   /**
    * Charges the price of a task. A repeated call with the same reference charges nothing more; see `LedgerBook.charge`.
    * @param notAfter time after which the charge is not booked, in Unix milliseconds.
    * @param bookedBy name of the API key with which the task was registered; null when there was none.
+   * @param model model of the task; null when the caller, an object of an earlier release, does not state it.
    */
   charge(
     order: Booking,
     taskId: string,
     notAfter: number,
     bookedBy: string | null = null,
+    model: string | null = null,
   ): ChargeAnswer {
-    const annotation = { taskId, bookedBy };
+    const annotation = { taskId, bookedBy, model };
     return this.#ledger.charge(order, annotation, notAfter, this.#profile.read());
   }
 
@@ -125,12 +162,21 @@ export class AccountObject extends DurableObject<WithStartup> {
   }
 
   adjust(order: Adjustment, bookedBy: string | null = null): CreditAnswer | null {
-    return this.#profile.active() === null ? null : this.#ledger.adjust(order, bookedBy);
+    const profile = this.#profile.active();
+    return profile === null ? null : this.#ledger.adjust(order, bookedBy, profile);
   }
 
   /** Returns a page of ledger entries; see `LedgerBook.page`. Null when there is no such account. */
   entries(kind: "grant" | null, before: number, limit: number): StoredEntry[] | null {
     return this.#profile.exists() ? this.#ledger.page(kind, before, limit) : null;
+  }
+
+  /**
+   * Reports what the account has spent from the day `since` until before the day `until`; see `LedgerBook.spend`. Null
+   * when there is no such account. `counting` means that the call is to be repeated.
+   */
+  spend(since: number, until: number): SpendReport | "counting" | null {
+    return this.#profile.exists() ? (this.#ledger.spend(since, until) ?? "counting") : null;
   }
 
   /**
@@ -163,8 +209,14 @@ export class AccountObject extends DurableObject<WithStartup> {
   // Object `account-keys:<account>`: the profile of an account and the list of its API keys.
 
   /** Stores the profile of an account unless one is stored already. */
-  createProfile({ generation, createdAt }: Profile): void {
-    this.#profile.create({ generation, createdAt, deletedAt: null });
+  createProfile({ generation, createdAt, settings }: Profile): void {
+    const copied = settings === undefined ? {} : { settings };
+    this.#profile.create({ generation, createdAt, deletedAt: null, ...copied });
+  }
+
+  /** Stores a copy of the settings that the ledger's object has stored; see `AccountProfile.noteSettings`. */
+  noteSettings(settings: StoredSettings): void {
+    this.#profile.noteSettings(settings);
   }
 
   profile(): Profile | null {
@@ -267,11 +319,13 @@ export class AccountObject extends DurableObject<WithStartup> {
   }
 
   /**
-   * Handles the alarm of a ledger: replaces old entries by one with the balance after them. Objects of this class
-   * without a ledger set no alarm.
+   * Handles the alarm of a ledger: replaces old entries by one with the balance after them, and sends the notice of a low
+   * balance. Objects of this class without a ledger set no alarm.
    */
-  override alarm(): void {
-    if (this.#profile.exists()) this.#ledger.compact(refundableMs(this.#retentionMs()));
+  override async alarm(): Promise<void> {
+    if (!this.#profile.exists()) return;
+    this.#ledger.compact(refundableMs(this.#retentionMs()));
+    await this.#lowBalance.send();
   }
 
   /**

@@ -1,17 +1,20 @@
-import type { Entry, EntryKind } from "../../core/ledger.ts";
+import type { BookedEntry, Entry, EntryKind } from "../../core/ledger.ts";
+import { monthStart } from "../../core/time.ts";
 
 /**
- * Data of a ledger entry that do not affect the balance: the task of a charge, a refund or a release, the reason of an
- * adjustment, and the name of the API key that ordered the entry. A field that is absent is stored as null.
+ * Data of a ledger entry that do not affect the balance: the task of a charge, a refund or a release, the model of the
+ * task of a charge, the reason of an adjustment, and the name of the API key that ordered the entry. A field that is
+ * absent is stored as null.
  */
 export interface Annotation {
   readonly taskId?: string | null;
+  readonly model?: string | null;
   readonly reason?: string | null;
   readonly bookedBy?: string | null;
 }
 
 /** A ledger entry as stored in a row of the table `entries`: the booking with its number, time and annotation. */
-export interface StoredEntry extends Entry {
+export interface StoredEntry extends BookedEntry {
   /** Number of the entry in the ledger. Each entry has a higher number than all earlier entries. */
   readonly seq: number;
   readonly taskId: string | null;
@@ -22,14 +25,21 @@ export interface StoredEntry extends Entry {
    * was no such key, and for other entries.
    */
   readonly bookedBy: string | null;
-  /** Time at which the entry was booked, in Unix milliseconds. */
-  readonly createdAt: number;
 }
 
-/** Row of the table `entries`, in which the ledger is stored. */
+/** Row of the table `entries`, in which the ledger is stored. The last two columns are null in entries
+ * of a release that did not have them; `month_spent` also in an opening. */
 type Row = Record<"kind" | "reference", string> &
   Record<"seq" | "amount" | "balance" | "created_at", number> &
-  Record<"task_id" | "reason" | "booked_by", string | null> & { kind: EntryKind };
+  Record<"task_id" | "reason" | "booked_by" | "model", string | null> & {
+    kind: EntryKind;
+    month_spent: number | null;
+  };
+
+type NewestRow = Pick<Row, "balance" | "created_at" | "month_spent">;
+
+/** The newest entry of a ledger, as far as it decides about the next one. */
+type NewestEntry = Pick<Entry, "balance" | "monthSpent" | "createdAt">;
 
 const SCHEMA = `
   CREATE TABLE entries (
@@ -42,12 +52,30 @@ const SCHEMA = `
     created_at INTEGER NOT NULL,
     reason TEXT,
     booked_by TEXT,
+    month_spent INTEGER,
+    model TEXT,
     UNIQUE (kind, reference)
   ) STRICT`;
 const INSERT = `
-  INSERT INTO entries (kind, reference, amount, balance, task_id, created_at, reason, booked_by)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?)`;
-const BALANCE = "SELECT balance FROM entries ORDER BY seq DESC LIMIT 1";
+  INSERT INTO entries (
+    kind, reference, amount, balance, month_spent, created_at, task_id, model, reason, booked_by
+  ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING seq`;
+/** SQL statements that add the columns which the table of an earlier release lacks. Its entries have null there. */
+const ADD_COLUMNS = `
+  ALTER TABLE entries ADD COLUMN month_spent INTEGER;
+  ALTER TABLE entries ADD COLUMN model TEXT`;
+const HAS_COLUMNS = "SELECT 1 FROM pragma_table_info('entries') WHERE name = 'model'";
+const NEWEST = "SELECT balance, month_spent, created_at FROM entries ORDER BY seq DESC LIMIT 1";
+/**
+ * SQL query for what the charges since the time `?1` cost. It is needed only where the newest entry does not state it,
+ * because an earlier release has booked it.
+ */
+const SPENT_SINCE = `
+  SELECT coalesce(sum(amount - (
+    SELECT coalesce(sum(returns.amount), 0) FROM entries AS returns
+    WHERE returns.kind IN ('refund', 'release') AND returns.reference = charges.reference
+  )), 0) AS spent
+  FROM entries AS charges WHERE kind = 'charge' AND created_at >= ?1`;
 const FIND = "SELECT * FROM entries WHERE kind = ? AND reference = ?";
 const PAGE = "SELECT * FROM entries WHERE seq < ? ORDER BY seq DESC LIMIT ?";
 const GRANTS = "SELECT * FROM entries WHERE seq < ? AND kind = 'grant' ORDER BY seq DESC LIMIT ?";
@@ -89,6 +117,7 @@ const COMPACT_AT_ONCE = 5_000;
  */
 export class EntryTable {
   readonly #sql: SqlStorage;
+  #hasColumns = false;
 
   constructor(sql: SqlStorage) {
     this.#sql = sql;
@@ -98,10 +127,12 @@ export class EntryTable {
     this.#sql.exec(SCHEMA);
   }
 
-  /** Returns the balance of the account in credits, as the newest entry states it; 0 when there are no entries. */
-  balance(): number {
-    const [newest] = this.#sql.exec<{ balance: number }>(BALANCE);
-    return newest?.balance ?? 0;
+  /** Returns the newest entry; null when there are no entries. */
+  newest(): NewestEntry | null {
+    const [row] = this.#exec<NewestRow>(NEWEST);
+    if (row === undefined) return null;
+    const { balance, month_spent: stated, created_at: createdAt } = row;
+    return { balance, monthSpent: stated ?? this.#spentSince(monthStart(createdAt)), createdAt };
   }
 
   find(kind: EntryKind, reference: string): StoredEntry | null {
@@ -109,11 +140,13 @@ export class EntryTable {
     return entry ?? null;
   }
 
-  insert(entry: Entry, annotation: Annotation, now: number): void {
-    const { kind, reference, amount, balance } = entry;
-    const { taskId = null, reason = null, bookedBy = null } = annotation;
-    const values = [kind, reference, amount, balance, taskId, now, reason, bookedBy];
-    this.#sql.exec(INSERT, ...values);
+  /** Stores an entry. @returns its number. */
+  insert(entry: Entry, annotation: Annotation): number {
+    const { kind, reference, amount, balance, monthSpent, createdAt } = entry;
+    const { taskId = null, model = null, reason = null, bookedBy = null } = annotation;
+    const decided = [kind, reference, amount, balance, monthSpent, createdAt];
+    const values = [...decided, taskId, model, reason, bookedBy];
+    return this.#exec<{ seq: number }>(INSERT, ...values).one().seq;
   }
 
   /**
@@ -130,7 +163,7 @@ export class EntryTable {
    * @param time in Unix milliseconds.
    */
   recentlyCharged(time: number, limit: number): string[] {
-    const rows = this.#sql.exec<{ taskId: string }>(RECENTLY_CHARGED, time, limit);
+    const rows = this.#exec<{ taskId: string }>(RECENTLY_CHARGED, time, limit);
     return Array.from(rows, ({ taskId }) => taskId);
   }
 
@@ -143,15 +176,32 @@ export class EntryTable {
   compact(time: number): boolean {
     const [last] = this.#read(LAST_OLD, time, COMPACT_AT_ONCE);
     if (last === undefined || last.kind === "opening") return false;
-    this.#sql.exec(DELETE_UP_TO, last.seq);
-    this.#sql.exec(INSERT_OPENING, last.seq, last.balance, last.createdAt);
+    this.#exec(DELETE_UP_TO, last.seq);
+    this.#exec(INSERT_OPENING, last.seq, last.balance, last.createdAt);
     return true;
   }
 
-  #read(query: string, ...values: readonly (string | number)[]): StoredEntry[] {
-    return Array.from(this.#sql.exec<Row>(query, ...values), (row) => {
-      const { task_id: taskId, created_at: createdAt, booked_by: bookedBy, ...entry } = row;
-      return { ...entry, taskId, bookedBy, createdAt };
+  #spentSince(time: number): number {
+    const [row] = this.#exec<{ spent: number }>(SPENT_SINCE, time);
+    return row?.spent ?? 0;
+  }
+
+  #read(query: string, ...values: readonly SqlStorageValue[]): StoredEntry[] {
+    return Array.from(this.#exec<Row>(query, ...values), (row) => {
+      const { kind, reference, amount, balance, seq, reason } = row;
+      const { task_id: taskId, created_at: createdAt, booked_by: bookedBy } = row;
+      return { kind, reference, amount, balance, seq, reason, taskId, bookedBy, createdAt };
     });
+  }
+
+  #exec<Result extends Record<string, SqlStorageValue>>(
+    query: string,
+    ...values: readonly SqlStorageValue[]
+  ): SqlStorageCursor<Result> {
+    if (!this.#hasColumns && this.#sql.exec(HAS_COLUMNS).toArray().length === 0) {
+      this.#sql.exec(ADD_COLUMNS);
+    }
+    this.#hasColumns = true;
+    return this.#sql.exec<Result>(query, ...values);
   }
 }

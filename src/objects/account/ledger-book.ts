@@ -1,4 +1,4 @@
-import type { ChargeAnswer } from "../../core/events/event.ts";
+import type { ChargeAnswer, SpentMonth } from "../../core/events/event.ts";
 import {
   adjust,
   type Adjustment,
@@ -8,13 +8,20 @@ import {
   grant,
   type Posting,
   type ChargeEntries,
+  hasBecomeLow,
+  type LedgerRefusal,
   refund,
   release,
+  type Standing,
+  standingAfter,
 } from "../../core/ledger.ts";
-import { SECOND_MS } from "../../core/time.ts";
-import type { Profile } from "./account-profile.ts";
+import type { DaySpend, ModelSpend } from "../../core/spend.ts";
+import { DAY_MS, SECOND_MS } from "../../core/time.ts";
+import { type AccountSettings, type Profile, settingsOf } from "./account-profile.ts";
 import { type Annotation, EntryTable, type StoredEntry } from "./entry-table.ts";
+import type { LowBalanceNotice } from "./low-balance-notice.ts";
 import { RefusedCharges } from "./refused-charges.ts";
+import { SpendTable } from "./spend-table.ts";
 
 /**
  * Answer of the ledger to a grant or an adjustment. `booked` means that it was booked now, `repeated` that it had been
@@ -26,6 +33,20 @@ export type CreditAnswer =
 
 const FOLD_KEY = "fold_at";
 const COMPACT_PAUSE_MS = SECOND_MS;
+/** Number of entries after which they are counted for the table `spend`. */
+const COUNT_EVERY = 1_000;
+/** Largest number of models of which a report of what an account has spent consists. */
+const MAX_MODELS = 100;
+
+/** What an account has spent, as the ledger reports it. */
+export interface SpendReport {
+  /** Balance after the last entry, in credits. */
+  readonly balance: number;
+  /** The days from the first asked day until today that have entries, oldest first. */
+  readonly days: readonly DaySpend[];
+  /** The models that have cost most in the asked days, at most 100. */
+  readonly models: readonly ModelSpend[];
+}
 
 /**
  * The ledger of one account. It books charges, refunds, releases, grants and adjustments as `core/ledger.ts` decides.
@@ -34,11 +55,15 @@ const COMPACT_PAUSE_MS = SECOND_MS;
 export class LedgerBook {
   readonly #storage: DurableObjectStorage;
   readonly #entries: EntryTable;
+  readonly #spend: SpendTable;
+  readonly #lowBalance: LowBalanceNotice;
   readonly #refused = new RefusedCharges();
 
-  constructor(storage: DurableObjectStorage) {
+  constructor(storage: DurableObjectStorage, lowBalance: LowBalanceNotice) {
     this.#storage = storage;
     this.#entries = new EntryTable(storage.sql);
+    this.#spend = new SpendTable(storage);
+    this.#lowBalance = lowBalance;
   }
 
   create(): void {
@@ -46,8 +71,9 @@ export class LedgerBook {
     this.#setAlarm(COMPACT_EVERY_MS);
   }
 
-  balance(): number {
-    return this.#entries.balance();
+  /** Returns the balance of the account, and what the charges of the present month (UTC) cost. */
+  standing(): Standing {
+    return standingAfter(this.#entries.newest(), Date.now());
   }
 
   /**
@@ -73,13 +99,20 @@ export class LedgerBook {
     if (account === null || (known === null && account.deletedAt !== null)) {
       return this.#refused.note(reference, { kind: "unknown_account" });
     }
-    const balance = this.balance();
-    const posting = charge(balance, known, order);
+    const standing = this.standing();
+    const { balance } = standing;
+    const settings = settingsOf(account);
+    const posting = charge(standing, known, order, settings.monthlyLimit);
     if (posting.kind === "refused") {
-      if (posting.reason !== "insufficient") throw new Error(`charge refused: ${posting.reason}`);
-      return this.#refused.note(reference, { kind: "insufficient", balance, price });
+      return this.#refused.note(reference, {
+        kind: "insufficient",
+        balance,
+        price,
+        ...monthOf(posting.reason, standing, settings),
+      });
     }
     this.#book(posting, annotation);
+    this.#watch(standing, posting, settings);
     return { kind: "charged", generation: account.generation };
   }
 
@@ -88,7 +121,7 @@ export class LedgerBook {
    * @returns true when the charge is refunded, now or earlier; false when there is no such charge.
    */
   refund(reference: string, taskId: string): boolean {
-    const posting = refund(this.balance(), this.#ofCharge(reference));
+    const posting = refund(this.standing(), this.#ofCharge(reference));
     this.#book(posting, { taskId });
     return posting.kind !== "refused";
   }
@@ -98,7 +131,7 @@ export class LedgerBook {
    * @returns true when this amount is given back, now or earlier; false when this is not possible, e.g. after a refund.
    */
   release({ reference, amount }: Booking, taskId: string): boolean {
-    const posting = release(this.balance(), this.#ofCharge(reference), amount);
+    const posting = release(this.standing(), this.#ofCharge(reference), amount);
     this.#book(posting, { taskId });
     return posting.kind !== "refused";
   }
@@ -109,7 +142,7 @@ export class LedgerBook {
    */
   grant(order: Booking, bookedBy: string | null): CreditAnswer {
     const known = this.#entries.find("grant", order.reference);
-    const posting = grant(this.balance(), known, order);
+    const posting = grant(this.standing(), known, order);
     this.#book(posting, { bookedBy });
     return this.#answer(posting);
   }
@@ -117,11 +150,14 @@ export class LedgerBook {
   /**
    * Books an adjustment, which adds credits to the balance or subtracts them. Each reference is booked only once.
    * @param bookedBy name of the API key that orders the adjustment.
+   * @param account profile of the account.
    */
-  adjust(order: Adjustment, bookedBy: string | null): CreditAnswer {
+  adjust(order: Adjustment, bookedBy: string | null, account: Profile): CreditAnswer {
     const known = this.#entries.find("adjustment", order.reference);
-    const posting = adjust(this.balance(), known, order);
+    const standing = this.standing();
+    const posting = adjust(standing, known, order);
     this.#book(posting, { reason: order.reason, bookedBy });
+    this.#watch(standing, posting, settingsOf(account));
     return this.#answer(posting);
   }
 
@@ -139,6 +175,17 @@ export class LedgerBook {
    */
   recentlyCharged(time: number, limit: number): string[] {
     return this.#entries.recentlyCharged(time, limit);
+  }
+
+  /**
+   * Reports what the account has spent from the day `since` until before the day `until`, in days since 1970-01-01 UTC.
+   * @returns null when there are more entries to be counted than one call counts. The next call counts further ones.
+   */
+  spend(since: number, until: number): SpendReport | null {
+    if (!this.#spend.count()) return null;
+    const days = this.#spend.byDay(since);
+    const models = this.#spend.byModel(since, until, MAX_MODELS);
+    return { balance: this.standing().balance, days, models };
   }
 
   /**
@@ -168,6 +215,7 @@ export class LedgerBook {
       return;
     }
     const hasMore = this.#entries.compact(foldAt === null ? now - maxAgeMs : now + 1);
+    this.#spend.deleteBefore(Math.floor((now - maxAgeMs) / DAY_MS));
     if (hasMore) this.#setAlarm(COMPACT_PAUSE_MS);
     else if (foldAt !== null) void this.#storage.deleteAlarm();
   }
@@ -188,10 +236,33 @@ export class LedgerBook {
     if (posting.kind === "refused") {
       return { kind: posting.reason === "reference_reused" ? "reference_reused" : "too_large" };
     }
-    return { kind: posting.kind === "book" ? "booked" : "repeated", balance: this.balance() };
+    return {
+      kind: posting.kind === "book" ? "booked" : "repeated",
+      balance: this.standing().balance,
+    };
   }
 
   #book(posting: Posting, annotation: Annotation): void {
-    if (posting.kind === "book") this.#entries.insert(posting.entry, annotation, Date.now());
+    if (posting.kind !== "book") return;
+    const seq = this.#entries.insert(posting.entry, annotation);
+    if (seq % COUNT_EVERY === 0) this.#spend.count();
   }
+
+  /** Stores a notice for the operator when an entry makes the balance low. */
+  #watch(before: Standing, posting: Posting, { lowBalance }: AccountSettings): void {
+    if (posting.kind !== "book") return;
+    const now = { balance: posting.entry.balance, lowBalance };
+    if (hasBecomeLow({ balance: before.balance, lowBalance }, now)) this.#lowBalance.note(now);
+  }
+}
+
+/** Returns what the answer to a refused charge says of the month. @throws when the charge was refused by a fault. */
+function monthOf(
+  reason: LedgerRefusal,
+  { monthSpent: spent }: Standing,
+  { monthlyLimit: limit }: AccountSettings,
+): { readonly month?: SpentMonth } {
+  if (reason === "insufficient") return {};
+  if (reason !== "over_limit" || limit === null) throw new Error(`charge refused: ${reason}`);
+  return { month: { limit, spent } };
 }

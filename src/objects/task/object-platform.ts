@@ -219,11 +219,12 @@ export class ObjectPlatform implements Platform {
   }
 
   charge(charge: Charge): Promise<ChargeAnswer> {
-    const { accountId, chargeId: reference, amount, taskId, bookedBy } = charge;
+    const { accountId, chargeId: reference, amount, taskId, model, bookedBy } = charge;
     const account = ledgerObject(this.#bindings, accountId);
     const { ledgerMs } = this.#timeouts;
     const notAfter = Date.now() + ledgerMs;
-    const call = async () => account.charge({ reference, amount }, taskId, notAfter, bookedBy);
+    const order = { reference, amount };
+    const call = async () => account.charge(order, taskId, notAfter, bookedBy, model);
     return withinTime<ChargeAnswer>(call, { kind: "unknown" }, ledgerMs);
   }
 

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { axisTicks } from "../../../src/console/overview/chart-bars.tsx";
+import { axisTicks } from "../../../src/console/parts/bars.tsx";
 import { heatCells } from "../../../src/console/overview/heatmap.tsx";
 import { type PresentProblem, remediesOf } from "../../../src/console/overview/problems.tsx";
 

@@ -34,6 +34,11 @@ describe("the charge of a registration", () => {
       { code: "insufficient_credits", balance: PRICE - 1, price: PRICE },
       { granted: PRICE - 1 },
     ],
+    [
+      "by the monthly limit",
+      { code: "monthly_limit", price: PRICE, limit: PRICE - 1, spent: 0 },
+      { monthlyLimit: PRICE - 1 },
+    ],
     ["for lack of an account", { code: "unknown_account" }, { hasAccount: false }],
   ])(
     "a registration whose charge is refused %s leaves no task and no alarm",

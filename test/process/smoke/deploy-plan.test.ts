@@ -177,7 +177,6 @@ const CONFIGURATION = {
   OUTPUTS: false,
   OUTPUTS_URL: null,
   OUTPUT_DAYS: 7,
-  OFFERS: [],
   secrets: {},
 };
 const HEALTHY = {

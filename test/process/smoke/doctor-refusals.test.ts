@@ -4,6 +4,7 @@ import { clockFinding } from "../../../scripts/doctor/clock.ts";
 import { configurationFindings, healthOf } from "../../../scripts/doctor/configuration.ts";
 import { examine, NoRelay } from "../../../scripts/doctor/examine.ts";
 import { lineOf } from "../../../scripts/doctor/finding.ts";
+import { checkOffers, offerFindings } from "../../../scripts/doctor/offers.ts";
 import { uploadRuleFinding } from "../../../scripts/doctor/outputs.ts";
 import { indexFindings } from "../../../scripts/doctor/index-state.ts";
 import { type Answer, Relay } from "../../../scripts/doctor/relay.ts";
@@ -124,7 +125,6 @@ const SETTINGS = {
   OUTPUTS: false,
   OUTPUTS_URL: null,
   OUTPUT_DAYS: 7,
-  OFFERS: [],
   secrets: { RELAY_SECRET: 1, OPERATOR_KEYS: 2 },
 };
 
@@ -219,18 +219,18 @@ const OFFER = {
   limits: { "/duration": { values: null, min: null, max: 10, optional: false } },
   price: { credits: 60 },
 };
+type ShownOffer = NonNullable<Parameters<typeof offerFindings>[0][number]["offer"]>;
 const PRICE_BY_USAGE = {
   hold: 200,
   min: 0,
   per: { usage: "completion_tokens", units: 1, credits: 1 },
 };
 
-/** Reports what the doctor says about these offers of a relay whose connections `fal` and `sandbox` have no key. */
-function offerLines(...OFFERS: readonly object[]): readonly string[] {
-  const needed = { provider: "fal", needs: ["FAL_KEY"], accepts_tasks: false };
-  const without_key = { fal: needed, sandbox: { ...needed, needs: [] } };
-  const lines = findings(OWN, { OFFERS }, { connections: { ark: { key: "set" } }, without_key });
-  return lines.split("\n").filter((line) => line.includes("offers: "));
+/** Returns what the doctor says about offers of a relay whose connections `fal` and `sandbox` have no key. */
+function offerLines(...offers: readonly ShownOffer[]): readonly string[] {
+  const without = { fal: { needs: ["FAL_KEY"] }, sandbox: { needs: [] } };
+  const shown = offers.map((offer, i) => ({ name: `offer-${i}`, disabled: null, offer }));
+  return offerFindings(shown, without).map(lineOf);
 }
 
 it("npm run doctor warns, but reports no problem, when an offer with a price has no limits or its connection has no API key", () => {
@@ -242,23 +242,44 @@ it("npm run doctor warns, but reports no problem, when an offer with a price has
     { ...OFFER, limits: {}, price: PRICE_BY_USAGE },
   ];
   expect(offerLines(...offers)).toEqual([
+    expect.stringMatching(/^warning {6}offers: offer-1 has the same price .* to ark, .*\. Cure: /),
+    expect.stringMatching(/^warning {6}offers: offer-2 names fal, .* key\. Cure: set FAL_KEY /),
+    expect.stringMatching(/^warning {6}offers: offer-3 has the same price .* to fal, /),
+    expect.stringMatching(/^warning {6}offers: offer-3 names fal, /),
     expect.stringMatching(
-      /^warning {6}offers: OFFERS at 1 has the same price .* to ark, .*\. Cure: /,
-    ),
-    expect.stringMatching(/^warning {6}offers: OFFERS at 2 names fal, .* key\. Cure: set FAL_KEY /),
-    expect.stringMatching(/^warning {6}offers: OFFERS at 3 has the same price .* to fal, /),
-    expect.stringMatching(/^warning {6}offers: OFFERS at 3 names fal, /),
-    expect.stringMatching(
-      /^warning {6}offers: OFFERS at 4 has no limits, .* at ark may cost more than the hold .*\. Cure: /,
+      /^warning {6}offers: offer-4 has no limits, .* at ark may cost more than the hold .*\. Cure: /,
     ),
   ]);
 });
 
 it("npm run doctor counts, without a warning, offers that have limits, are for customers' own keys, lead to the sandbox, or are free and unlimited", () => {
   const free = { ...OFFER, limits: {}, price: null };
-  const own = { ...OFFER, connection: "fal", key: "customer", limits: {} };
+  const own: ShownOffer = { ...OFFER, connection: "fal", key: "customer", limits: {} };
   expect(offerLines(OFFER, free, own, { ...OFFER, connection: "sandbox" })).toEqual([
-    "ok           offers: 4 in OFFERS",
+    "ok           offers: 4",
+  ]);
+});
+
+it("npm run doctor reports each disabled offer as a problem, with the reason, and reads all pages of offers", async () => {
+  const disabled = { path: "/connection", message: "must be a connection of the relay" };
+  const pages: Readonly<Record<string, object>> = {
+    "/v1/offers?limit=500&cursor=": {
+      data: [{ name: "a", disabled: null, offer: OFFER }],
+      next_cursor: "a",
+    },
+    "/v1/offers?limit=500&cursor=a": {
+      data: [{ name: "b", disabled, offer: OFFER }],
+      next_cursor: null,
+    },
+  };
+  await using server = await new LoopbackServer((request, response) => {
+    response.writeHead(200, JSON_OF_RELAY).end(JSON.stringify(pages[request.url ?? ""]));
+  }).listen();
+  const lines = (await checkOffers(new Relay(server.origin, OPERATOR_KEY), {})).map(lineOf);
+  expect(lines).toEqual([
+    expect.stringMatching(
+      /^PROBLEM {6}offers: b is disabled: \/connection must be a connection of the relay\. Cure: /,
+    ),
   ]);
 });
 

@@ -33,6 +33,8 @@ function requests(id: string, hookPath: string): readonly (readonly [string, obj
     ["POST /v1/wake", { ids: [id] }],
     ["POST /v1/accounts", { id: "acme" }],
     [`GET ${account}`],
+    [`PUT ${account}`, { tags: ["a"], low_balance: 5, monthly_limit: 500 }],
+    [`GET ${account}/spend`],
     [`POST ${account}/grants`, { reference: "a", amount: 9 }],
     [`GET ${account}/grants`],
     [`POST ${account}/adjustments`, { reference: "b", amount: 1, reason: "r" }],

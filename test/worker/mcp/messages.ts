@@ -53,7 +53,7 @@ const OFFERS = [
   { connection: "sandbox", path: "/jobs", models: ["sandbox/slow"], body: { type: "object" } },
   { connection: "fal", models: ["*"] },
 ];
-export const ARK_TOOL = "ark_doubao-seedance-2-0-260128";
+export const ARK_TOOL = "doubao-seedance-2-0-260128";
 export const CONTENT = [{ type: "text", text: "a fox" }];
 export const OFFERED = { ...env, ...BINDINGS, OFFERS: JSON.stringify(OFFERS) };
 

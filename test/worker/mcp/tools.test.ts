@@ -81,7 +81,7 @@ it("for an operator key, whose calls cost nothing, the descriptions of MCP tools
 it("tools/list shows only the MCP tools that the role of the key may call: with the role read, none that submits or cancels", async () => {
   const account = await anAccount();
   const own = ["read_task", "list_tasks", "cancel_task"];
-  const offered = [ARK_TOOL, "try", "sandbox_sandbox-moderated", "sandbox_sandbox-slow"];
+  const offered = [ARK_TOOL, "try", "sandbox-moderated", "sandbox-slow"];
   expect(await namesOf()).toEqual([...offered, ...own]);
   expect(await namesOf((await aKey(account)).key)).toEqual([...offered, ...own]);
   expect(await namesOf((await aKey(account, "read")).key)).toEqual(["read_task", "list_tasks"]);

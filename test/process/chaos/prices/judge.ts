@@ -5,6 +5,8 @@ import { HOLD } from "./priced-jobs.ts";
 /** What a task must have cost by the log of its upstream. */
 export interface Expected {
   readonly taskId: string;
+  /** Credits that were charged at first. */
+  readonly hold: number;
   readonly cost: number;
 }
 
@@ -18,18 +20,25 @@ export interface Recording {
 
 /** Lists what in a recording contradicts the promise about charges. */
 export function faultsIn({ entries, expected, earned }: Recording): readonly string[] {
-  return [...wrongBookings(entries), ...wrongCosts(expected, entries, earned)];
+  return [...wrongBookings(expected, entries), ...wrongCosts(expected, entries, earned)];
 }
 
 /** Finds charges that were given back twice, by more than was charged, or without a charge. */
-function wrongBookings(entries: readonly Entry[]): readonly string[] {
+function wrongBookings(
+  expected: readonly Expected[],
+  entries: readonly Entry[],
+): readonly string[] {
+  const holds = new Map(expected.map(({ taskId, hold }) => [taskId, hold]));
   const booked = entries.filter(({ kind }) => kind !== "grant");
   return Object.entries(Object.groupBy(booked, ({ reference }) => reference)).flatMap(
     ([reference, own = []]) => {
       const [first, ...others] = own;
-      const isCharged = first?.kind === "charge" && first.amount === HOLD;
+      const hold = holds.get(first?.task_id ?? "") ?? 0;
+      const isCharged = first?.kind === "charge" && first.amount === hold;
       const isBack = others.every(
-        ({ kind, amount }) => kind === "release" && amount > 0 && amount <= HOLD,
+        ({ kind, amount }) =>
+          (kind === "release" && amount > 0 && amount <= hold) ||
+          (kind === "refund" && amount === hold),
       );
       const isRight = isCharged && isBack && others.length <= 1;
       return isRight ? [] : [`booked under ${reference}: ${JSON.stringify(own)}`];
@@ -90,6 +99,16 @@ export const PLANTED_FAULTS: readonly PlantedFault<Recording>[] = [
     plant: atRelease((entries, at, release) =>
       entries.with(at, { ...release, amount: release.amount + 1 }),
     ),
+  },
+  {
+    what: "a charge at the price of another version",
+    fault: "booked under",
+    plant: ({ entries, ...recording }) => {
+      const at = entries.findIndex(({ kind, amount }) => kind === "charge" && amount !== HOLD);
+      const charge = entries[at];
+      if (charge === undefined) return null;
+      return { ...recording, entries: entries.with(at, { ...charge, amount: charge.amount + 1 }) };
+    },
   },
   {
     what: "a credit that was paid and not booked",

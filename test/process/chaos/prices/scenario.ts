@@ -3,13 +3,14 @@ import { seeded } from "../../../simulation/random.ts";
 import { LOCAL_VARS } from "../../harness/client.ts";
 import { Receiver } from "../../harness/receiver.ts";
 import { Workerd } from "../../harness/workerd.ts";
-import { type Conduct, FakeArk } from "../../submit/fake-ark.ts";
+import { type Conduct, FakeArk, PROMPT_CONDUCT } from "../../submit/fake-ark.ts";
 import { Caller } from "../caller.ts";
 import { Counters } from "../counters.ts";
 import { killAgainAndAgain, upFor } from "../kills.ts";
 import { openAccount, readLedger } from "../ledger.ts";
 import { quiescence } from "../quiescence.ts";
 import type { Recorded, Scenario } from "../scenario.ts";
+import { costsOf, Customer } from "./offered-jobs.ts";
 import { type Expected, faultsIn, PLANTED_FAULTS, type Recording } from "./judge.ts";
 import {
   arkConduct,
@@ -17,6 +18,7 @@ import {
   costOfSeconds,
   costOfTokens,
   FractionUpstream,
+  HOLD,
   runArkJob,
 } from "./priced-jobs.ts";
 
@@ -24,7 +26,15 @@ import {
 const TASKS = 1_000;
 const ACCOUNT = "buyer";
 const GRANT = 10_000_000;
-const VARS = { ...LOCAL_VARS, CALLBACK_SCHEDULE_S: "0,2,4" };
+/** Customers that submit by an offer of their own, and the number of jobs of each. */
+const CUSTOMERS = ["acme", "globex"];
+const OFFERED = 150;
+const VARS = {
+  ...LOCAL_VARS,
+  CALLBACK_SCHEDULE_S: "0,2,4",
+  SUBMIT_TIMEOUT_S: "5",
+  SUBMIT_UNKNOWN_MINUTES: "1",
+};
 const AT_ONCE = { concurrency: 12 };
 /** Smallest number of kills, and the times between a restart and the next one in milliseconds. */
 const KILLS = 12;
@@ -33,20 +43,28 @@ const MAX_UP_MS = 5_000;
 
 /**
  * Runs 1,000 tasks of an Ark that states tokens and 1,000 of an upstream that states fractions, at prices by usage,
- * through `kill -9`. The ledger is compared with the logs of both upstreams.
+ * through `kill -9`. The ledger is compared with the logs of both upstreams. Meanwhile two customers submit 150 jobs each
+ * by offers of their own, whose prices the operator changes all the time, and each task must cost what the version says
+ * that it shows.
  */
 export const PRICES: Scenario<Recording> = {
   record,
   faultsIn,
   planted: PLANTED_FAULTS,
-  least: { tasks: 2 * TASKS, submits: TASKS, "booked: release": TASKS + 1 },
+  least: {
+    tasks: 2 * TASKS,
+    submits: TASKS,
+    "booked: release": TASKS + 1,
+    "offered tasks": CUSTOMERS.length * OFFERED * 0.9,
+    "prices paid": 20,
+  },
 };
 
 async function record(seed: number): Promise<Recorded<Recording>> {
   const random = seeded(seed);
   const prompts = Array.from({ length: TASKS }, (_, nth) => `order ${nth}`);
   const conducts = new Map(prompts.map((prompt) => [prompt, arkConduct(random)]));
-  const conductOf = (prompt: string): Conduct => conducts.get(prompt) ?? arkConduct(random);
+  const conductOf = (prompt: string): Conduct => conducts.get(prompt) ?? PROMPT_CONDUCT;
   await using ark = await FakeArk.start(conductOf);
   await using receiver = await Receiver.start();
   await using relay = await Workerd.start({ vars: { ...VARS, ...ark.vars } });
@@ -61,16 +79,28 @@ async function record(seed: number): Promise<Recorded<Recording>> {
   const runOfArk = async (prompt: string, nth: number): Promise<Expected> => {
     const taskId = await runArkJob(buyerOf(`/ark/${nth}`), ark, prompt);
     const tokens = conductOf(prompt).usage?.["completion_tokens"] ?? null;
-    return { taskId, cost: ark.submitsOf(prompt).length * costOfTokens(tokens) };
+    return { taskId, hold: HOLD, cost: ark.submitsOf(prompt).length * costOfTokens(tokens) };
+  };
+  const customers = await pMap(CUSTOMERS, (name) => Customer.open(caller, name, GRANT));
+  const offered = async (customer: Customer) => {
+    const wanted = Array.from({ length: OFFERED }, (_, nth) => `${customer.account} ${nth}`);
+    const url = receiver.at("/offered", { kind: "answer", status: 200 });
+    let isDone = false;
+    const [submitted] = await Promise.all([
+      customer.submit(relay.url, wanted, url).finally(() => (isDone = true)),
+      customer.changeUntil(caller, () => isDone),
+    ]);
+    return { customer, submitted };
   };
   let isOver = false;
   const begun = Promise.all([
     pMap(prompts, runOfArk, AT_ONCE),
     pMap(prompts, (_, nth) => fractions.run(buyerOf(`/own/${nth}`)), AT_ONCE),
+    pMap(customers, offered),
   ]).finally(() => (isOver = true));
   const counters = new Counters();
   const randomKill = seeded(seed + 1);
-  const [[ofArk]] = await Promise.all([
+  const [[ofArk, , byOffers]] = await Promise.all([
     begun,
     killAgainAndAgain({
       relay,
@@ -83,13 +113,21 @@ async function record(seed: number): Promise<Recorded<Recording>> {
 
   const own = [...fractions.log].map(([taskId, amount]): Expected => ({
     taskId,
+    hold: HOLD,
     cost: costOfSeconds(amount),
   }));
-  const { entries, balance } = await readLedger(relay.client, ACCOUNT);
+  const costs = await pMap(byOffers, ({ customer, submitted }) =>
+    costsOf(customer, submitted, relay, ark),
+  );
+  const ledgers = await pMap([ACCOUNT, ...CUSTOMERS], (name) => readLedger(relay.client, name));
+  const entries = ledgers.flatMap((ledger) => ledger.entries);
+  const earned = ledgers.reduce((sum, { balance }) => sum + GRANT - balance, 0);
   counters.add("tasks", ofArk.length + own.length);
+  counters.add("offered tasks", costs.flat().length);
+  counters.add("prices paid", new Set(costs.flat().map(({ hold }) => hold)).size);
   counters.add("submits", ark.submits.length);
-  counters.add("credits earned", GRANT - balance);
+  counters.add("credits earned", earned);
   for (const { kind } of entries) counters.add(`booked: ${kind}`);
-  const recording = { entries, expected: [...ofArk, ...own], earned: GRANT - balance };
+  const recording = { entries, expected: [...ofArk, ...own, ...costs.flat()], earned };
   return { recording, counters };
 }

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { attemptCurl } from "../../../src/console/parts/curl.ts";
+import { attemptCurl } from "../../../src/console/parts/attempt-curl.ts";
 
 it("the console quotes the URL, headers and body in the curl command that repeats a callback attempt, so that a shell expands nothing in it", () => {
   const attempt = {

@@ -1,4 +1,4 @@
-import { countText } from "../parts/format.ts";
+import { countText } from "./format.ts";
 
 /**
  * A bar of a chart. It consists of parts that are stacked from bottom to top, each as high as the number that it shows.
@@ -6,14 +6,16 @@ import { countText } from "../parts/format.ts";
 export interface Bar {
   /** Name of the bar, e.g. the hour for which it stands. */
   readonly name: string;
-  /** Path of the list of the tasks that the bar counts. */
-  readonly href: string;
+  /** Path of the list of the tasks that the bar counts. Absent when there is none. */
+  readonly href?: string;
   /** True when the name of the bar is written below the axis. */
   readonly isLabelled: boolean;
   readonly parts: readonly number[];
 }
 
 interface BarsProps {
+  /** What the chart shows, in words. */
+  readonly title: string;
   readonly bars: readonly Bar[];
   /** Name of each part of a bar, with the CSS class that colours it. */
   readonly kinds: readonly { readonly name: string; readonly class: string }[];
@@ -24,17 +26,19 @@ const TOP = 8;
 const BASE = 128;
 /** Width of the space for the axis labels on the left, in percent of the chart's width. */
 const LEFT = 6;
+/** Largest width of a bar with the space around it, in percent of the chart's width. */
+const MAX_WIDTH = 20;
 
-/** Draws bars over time. Each bar is a link to the list of the tasks that it counts. */
-export function Bars({ bars, kinds }: BarsProps) {
+/** Draws bars over time. A bar that counts tasks is a link to their list. */
+export function Bars({ title, bars, kinds }: BarsProps) {
   const most = Math.max(1, ...bars.map(({ parts }) => sum(parts)));
   const ticks = axisTicks(most);
   const top = ticks.at(-1) ?? most;
   const yOf = (value: number) => BASE - ((BASE - TOP) * value) / top;
-  const width = (100 - LEFT) / bars.length;
+  const width = Math.min(MAX_WIDTH, (100 - LEFT) / bars.length);
   return (
     <svg class="chart" width="100%" height={HEIGHT}>
-      <title>{describe(bars, kinds)}</title>
+      <title>{title}</title>
       {ticks.map((value) => (
         <>
           <line class="grid" x1={`${LEFT}%`} x2="100%" y1={yOf(value)} y2={yOf(value)} />
@@ -48,7 +52,7 @@ export function Bars({ bars, kinds }: BarsProps) {
         const x = LEFT + at * width;
         return (
           <>
-            <BarLink bar={bar} kinds={kinds} x={x} width={width} yOf={yOf} />
+            <DrawnBar bar={bar} kinds={kinds} x={x} width={width} yOf={yOf} />
             {isLabelled ? (
               <text x={`${x + width / 2}%`} y={HEIGHT - 4} text-anchor="middle">
                 {name}
@@ -61,7 +65,7 @@ export function Bars({ bars, kinds }: BarsProps) {
   );
 }
 
-interface BarLinkProps {
+interface DrawnBarProps {
   readonly bar: Bar;
   readonly kinds: BarsProps["kinds"];
   readonly x: number;
@@ -69,12 +73,12 @@ interface BarLinkProps {
   readonly yOf: (value: number) => number;
 }
 
-function BarLink({ bar: { name, href, parts }, kinds, x, width, yOf }: BarLinkProps) {
+function DrawnBar({ bar: { name, href, parts }, kinds, x, width, yOf }: DrawnBarProps) {
   if (sum(parts) === 0) return null;
   const counts = kinds.map((kind, part) => `${countText(parts[part] ?? 0)} ${kind.name}`);
   const text = `${name}: ${counts.join(", ")}`;
-  return (
-    <a href={href} aria-label={text}>
+  const drawn = (
+    <>
       <title>{text}</title>
       {parts.map((count, part) => {
         const below = sum(parts.slice(0, part));
@@ -89,15 +93,22 @@ function BarLink({ bar: { name, href, parts }, kinds, x, width, yOf }: BarLinkPr
           />
         );
       })}
+    </>
+  );
+  if (href === undefined) return <g>{drawn}</g>;
+  return (
+    <a href={href} aria-label={text}>
+      {drawn}
     </a>
   );
 }
 
-function describe(bars: readonly Bar[], kinds: BarsProps["kinds"]): string {
+/** Returns the sums of all bars in words, e.g. `12 delivered, 1 failed`. */
+export function sumsText({ bars, kinds }: Omit<BarsProps, "title">): string {
   const sums = kinds.map(
     ({ name }, part) => `${countText(sum(bars.map(({ parts }) => parts[part] ?? 0)))} ${name}`,
   );
-  return `Callbacks over time: ${sums.join(", ")}`;
+  return sums.join(", ");
 }
 
 function sum(numbers: readonly number[]): number {
