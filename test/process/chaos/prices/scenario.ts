@@ -1,4 +1,5 @@
 import pMap from "p-map";
+import * as z from "zod";
 import { seeded } from "../../../simulation/random.ts";
 import { LOCAL_VARS } from "../../harness/client.ts";
 import { Receiver } from "../../harness/receiver.ts";
@@ -17,13 +18,18 @@ import {
   costOfSeconds,
   costOfTokens,
   FractionUpstream,
+  MONTHLY_LIMIT,
   runArkJob,
+  runLimitedTask,
 } from "./priced-jobs.ts";
 
 /** Number of tasks of each upstream. */
 const TASKS = 1_000;
 const ACCOUNT = "buyer";
 const GRANT = 10_000_000;
+const LIMITED = "limited";
+/** Number of tasks of the account with a monthly limit. */
+const LIMITED_TASKS = 400;
 const VARS = { ...LOCAL_VARS, CALLBACK_SCHEDULE_S: "0,2,4" };
 const AT_ONCE = { concurrency: 12 };
 /** Smallest number of kills, and the times between a restart and the next one in milliseconds. */
@@ -31,15 +37,24 @@ const KILLS = 12;
 const MIN_UP_MS = 500;
 const MAX_UP_MS = 5_000;
 
+const Spent = z.object({ spent: z.int() });
+const Limited = z.object({ spent_this_month: z.int() });
+
 /**
  * Runs 1,000 tasks of an Ark that states tokens and 1,000 of an upstream that states fractions, at prices by usage,
- * through `kill -9`. The ledger is compared with the logs of both upstreams.
+ * through `kill -9`, beside tasks of an account with a
+ * monthly limit. The ledger is compared with the logs of both upstreams.
  */
 export const PRICES: Scenario<Recording> = {
   record,
   faultsIn,
   planted: PLANTED_FAULTS,
-  least: { tasks: 2 * TASKS, submits: TASKS, "booked: release": TASKS + 1 },
+  least: {
+    tasks: 2 * TASKS,
+    submits: TASKS,
+    "booked: release": TASKS + 1,
+    "refused by the limit": 100,
+  },
 };
 
 async function record(seed: number): Promise<Recorded<Recording>> {
@@ -52,6 +67,9 @@ async function record(seed: number): Promise<Recorded<Recording>> {
   await using relay = await Workerd.start({ vars: { ...VARS, ...ark.vars } });
   const caller = new Caller(relay.client);
   await openAccount(caller, ACCOUNT, GRANT);
+  await openAccount(caller, LIMITED, GRANT);
+  const body = { monthly_limit: MONTHLY_LIMIT };
+  await caller.ask({ method: "PUT", path: `/v1/accounts/${LIMITED}`, body }, [200]);
   const fractions = new FractionUpstream(random);
   const buyerOf = (path: string): Buyer => ({
     caller,
@@ -63,12 +81,21 @@ async function record(seed: number): Promise<Recorded<Recording>> {
     const tokens = conductOf(prompt).usage?.["completion_tokens"] ?? null;
     return { taskId, cost: ark.submitsOf(prompt).length * costOfTokens(tokens) };
   };
+  const tasks = Array.from({ length: LIMITED_TASKS }, (_, nth) => nth);
+  const ofLimited = async (nth: number) => {
+    const isCharged = await runLimitedTask(
+      { ...buyerOf(`/limited/${nth}`), account: LIMITED },
+      nth,
+    );
+    if (!isCharged) counters.add("refused by the limit");
+  };
+  const counters = new Counters();
   let isOver = false;
   const begun = Promise.all([
     pMap(prompts, runOfArk, AT_ONCE),
     pMap(prompts, (_, nth) => fractions.run(buyerOf(`/own/${nth}`)), AT_ONCE),
+    pMap(tasks, ofLimited, AT_ONCE),
   ]).finally(() => (isOver = true));
-  const counters = new Counters();
   const randomKill = seeded(seed + 1);
   const [[ofArk]] = await Promise.all([
     begun,
@@ -90,6 +117,16 @@ async function record(seed: number): Promise<Recorded<Recording>> {
   counters.add("submits", ark.submits.length);
   counters.add("credits earned", GRANT - balance);
   for (const { kind } of entries) counters.add(`booked: ${kind}`);
-  const recording = { entries, expected: [...ofArk, ...own], earned: GRANT - balance };
+  const { json } = await relay.client.ask("GET", `/v1/accounts/${ACCOUNT}/spend`);
+  const { json: limit } = await relay.client.ask("GET", `/v1/accounts/${LIMITED}`);
+  const { entries: limited } = await readLedger(relay.client, LIMITED);
+  const recording: Recording = {
+    entries,
+    expected: [...ofArk, ...own],
+    earned: GRANT - balance,
+    reported: Spent.parse(json).spent,
+    limited,
+    spentThisMonth: Limited.parse(limit).spent_this_month,
+  };
   return { recording, counters };
 }
