@@ -38,7 +38,7 @@ export async function runSeed(seed: number): Promise<RunResult> {
     isReceiverDown: random.isLucky(0.5),
     isUpstreamStuck: random.isLucky(0.3),
     isOperatorDown: random.isLucky(0.1),
-    monthlyLimit: random.pick([null, null, null, null, 0, PRICE, 2 * PRICE]),
+    monthlyLimit: random.pick([null, null, null, null, PRICE - 1, PRICE, 2 * PRICE]),
   };
   const world = new World(beginning, false);
   const moves: Move[] = [];

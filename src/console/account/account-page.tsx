@@ -27,7 +27,7 @@ import { Time } from "../parts/shown-time.tsx";
 import { IMPORT_KEY, KeysPanel, NEW_KEY } from "./keys.tsx";
 import { ENTRIES, LedgerPanel } from "./ledger-panel.tsx";
 import { SecretsPanel } from "./secrets.tsx";
-import { Numbers, SETTINGS, SettingsPanel } from "./settings.tsx";
+import { Numbers, SETTINGS, SettingsPanel } from "./account-settings.tsx";
 import { SpendPanel } from "./spend-panel.tsx";
 
 const Query = z.object({ cursor: EntryCursor, done: z.optional(z.string()) });

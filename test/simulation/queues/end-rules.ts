@@ -1,3 +1,4 @@
+import { hasFailedAt } from "../../../src/core/record/failed-job.ts";
 import type { Submission } from "../../../src/core/record/submission.ts";
 import { isOpen, isTerminal } from "../../../src/core/record/task.ts";
 import { MINUTE } from "../../core/builders.ts";
@@ -71,11 +72,17 @@ export class QuietRules {
     this.#limit(promise, taskId, isUnheard && !isExcused, UNHEARD_MS);
   }
 
-  /** Tells whether a submission waits for a place, but in none of the queues of its connections that are configured. */
-  #isInNoQueue({ id, state, stay }: Submission): boolean {
+  /**
+   * Tells whether a submission waits for a place, but in none of the queues of those configured connections to which it
+   * may still be sent.
+   */
+  #isInNoQueue(submission: Submission): boolean {
+    const { id, state, stay } = submission;
     if (state.kind !== "queued" || stay === undefined) return false;
     const { machine, deployment } = this.#world;
-    const queues = stay.connections.filter((name) => placesOf(name, deployment.config) !== null);
+    const queues = stay.connections.filter(
+      (name) => placesOf(name, deployment.config) !== null && !hasFailedAt(submission, name),
+    );
     const isIn = (name: string) =>
       rowsOf(machine.place("QUEUES", name)).some(({ submissionId }) => submissionId === id);
     return queues.length > 0 && !queues.some(isIn);

@@ -1,6 +1,7 @@
 import type { Entry } from "../ledger.ts";
 import type { Plant, PlantedFault } from "../planting.ts";
-import { HOLD } from "./priced-jobs.ts";
+import { monthStart } from "../../../../src/core/time.ts";
+import { HOLD, MONTHLY_LIMIT } from "./priced-jobs.ts";
 
 /** What a task must have cost by the log of its upstream. */
 export interface Expected {
@@ -14,13 +15,51 @@ export interface Expected {
 export interface Recording {
   readonly entries: readonly Entry[];
   readonly expected: readonly Expected[];
-  /** Credits that the account has paid, by its balance. */
+  /** Credits that the accounts have paid, by their balances. */
   readonly earned: number;
+  /** Credits that these accounts have spent, by their reports of days and models. */
+  readonly reported: number;
+  /** Entries of the account with a monthly limit, oldest first. */
+  readonly limited: readonly Entry[];
+  /** What that account has spent in the month of its newest entry, as it shows itself. */
+  readonly spentThisMonth: number;
 }
 
 /** Lists what in a recording contradicts the promise about charges. */
-export function faultsIn({ entries, expected, earned }: Recording): readonly string[] {
-  return [...wrongBookings(expected, entries), ...wrongCosts(expected, entries, earned)];
+export function faultsIn(recording: Recording): readonly string[] {
+  const { entries, expected, earned, reported, limited, spentThisMonth } = recording;
+  return [
+    ...wrongBookings(expected, entries),
+    ...wrongCosts(expected, entries, earned),
+    ...(reported === earned ? [] : [`the report has ${reported} instead of ${earned}`]),
+    ...limitFaults(limited, spentThisMonth),
+  ];
+}
+
+/** Returns the begin of the month in which an entry was booked, in Unix milliseconds. */
+function monthOf({ created_at: at }: Entry): number {
+  return monthStart(at * 1000);
+}
+
+/** Finds charges that make a month cost more than its limit, and a sum of the month that differs from the entries. */
+function limitFaults(entries: readonly Entry[], spentThisMonth: number): readonly string[] {
+  const monthOfCharge = new Map<string, number>();
+  const spent = new Map<number, number>();
+  const faults: string[] = [];
+  for (const entry of entries) {
+    const { kind, reference, amount } = entry;
+    if (kind === "charge") monthOfCharge.set(reference, monthOf(entry));
+    const month = monthOfCharge.get(reference);
+    if (month === undefined) continue;
+    const sum = (spent.get(month) ?? 0) + (kind === "charge" ? amount : -amount);
+    spent.set(month, sum);
+    if (sum > MONTHLY_LIMIT) faults.push(`above the limit: ${JSON.stringify(entry)}`);
+  }
+  const [newest] = entries.slice(-1);
+  const last = newest === undefined ? 0 : (spent.get(monthOf(newest)) ?? 0);
+  return last === spentThisMonth
+    ? faults
+    : [...faults, `the month has ${spentThisMonth} instead of ${last}`];
 }
 
 /** Finds charges that were given back twice, by more than was charged, or without a charge. */
@@ -114,6 +153,27 @@ export const PLANTED_FAULTS: readonly PlantedFault<Recording>[] = [
     what: "a credit that was paid and not booked",
     fault: "the account has paid",
     plant: (recording) => ({ ...recording, earned: recording.earned + 1 }),
+  },
+  {
+    what: "a charge that is missing in the report",
+    fault: "the report has",
+    plant: (recording) => ({ ...recording, reported: recording.reported - 1 }),
+  },
+  {
+    what: "a refund that gave no room in its month",
+    fault: "the month has",
+    plant: (recording) => ({ ...recording, spentThisMonth: recording.spentThisMonth + 1 }),
+  },
+  {
+    what: "a charge above the monthly limit",
+    fault: "above the limit",
+    plant: ({ limited, ...recording }) => {
+      const at = limited.findIndex(({ kind }) => kind === "charge");
+      const charge = limited[at];
+      if (charge === undefined) return null;
+      const amount = charge.amount + MONTHLY_LIMIT;
+      return { ...recording, limited: limited.with(at, { ...charge, amount }) };
+    },
   },
   {
     what: "a task without a charge",

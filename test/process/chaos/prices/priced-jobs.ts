@@ -132,6 +132,30 @@ export class FractionUpstream {
   }
 }
 
+/** Credits that the account with a limit may spend in a month, and the price of each of its tasks. */
+export const MONTHLY_LIMIT = 600;
+const LIMITED_PRICE = 7;
+
+/**
+ * Registers the nth task of an account with a monthly limit. Every third task is reported as failed, and its refund gives
+ * room for another; the others stay open, so that the limit is reached.
+ * @returns false when the charge was refused.
+ */
+export async function runLimitedTask(
+  { caller, account, callbackUrl }: Buyer,
+  nth: number,
+): Promise<boolean> {
+  const id = randomUUID();
+  const task = { id, model: "m", account, callback_url: callbackUrl, credits: LIMITED_PRICE };
+  const call = { method: "POST", path: "/v1/tasks", body: task };
+  const { status } = await caller.ask(call, [201, 402], [200]);
+  if (status === 402) return false;
+  if (nth % 3 !== 0) return true;
+  const error = { code: "moderation", message: "refused" };
+  await tell(caller, "/v1/events", { id, status: "failed", error });
+  return true;
+}
+
 /** Sends a request until the relay has answered. @throws when it refuses the request. */
 async function tell(caller: Caller, path: string, body: object): Promise<unknown> {
   const { json } = await caller.ask({ method: "POST", path, body }, [200, 201, 202]);

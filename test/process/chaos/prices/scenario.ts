@@ -1,4 +1,5 @@
 import pMap from "p-map";
+import * as z from "zod";
 import { seeded } from "../../../simulation/random.ts";
 import { LOCAL_VARS } from "../../harness/client.ts";
 import { Receiver } from "../../harness/receiver.ts";
@@ -19,7 +20,9 @@ import {
   costOfTokens,
   FractionUpstream,
   HOLD,
+  MONTHLY_LIMIT,
   runArkJob,
+  runLimitedTask,
 } from "./priced-jobs.ts";
 
 /** Number of tasks of each upstream. */
@@ -29,6 +32,9 @@ const GRANT = 10_000_000;
 /** Customers that submit by an offer of their own, and the number of jobs of each. */
 const CUSTOMERS = ["acme", "globex"];
 const OFFERED = 150;
+const LIMITED = "limited";
+/** Number of tasks of the account with a monthly limit. */
+const LIMITED_TASKS = 400;
 const VARS = {
   ...LOCAL_VARS,
   CALLBACK_SCHEDULE_S: "0,2,4",
@@ -41,11 +47,14 @@ const KILLS = 12;
 const MIN_UP_MS = 500;
 const MAX_UP_MS = 5_000;
 
+const Spent = z.object({ spent: z.int() });
+const Limited = z.object({ spent_this_month: z.int() });
+
 /**
  * Runs 1,000 tasks of an Ark that states tokens and 1,000 of an upstream that states fractions, at prices by usage,
  * through `kill -9`. The ledger is compared with the logs of both upstreams. Meanwhile two customers submit 150 jobs each
  * by offers of their own, whose prices the operator changes all the time, and each task must cost what the version says
- * that it shows.
+ * that it shows; and an account with a monthly limit tries to spend more.
  */
 export const PRICES: Scenario<Recording> = {
   record,
@@ -57,6 +66,7 @@ export const PRICES: Scenario<Recording> = {
     "booked: release": TASKS + 1,
     "offered tasks": CUSTOMERS.length * OFFERED * 0.9,
     "prices paid": 20,
+    "refused by the limit": 100,
   },
 };
 
@@ -70,6 +80,9 @@ async function record(seed: number): Promise<Recorded<Recording>> {
   await using relay = await Workerd.start({ vars: { ...VARS, ...ark.vars } });
   const caller = new Caller(relay.client);
   await openAccount(caller, ACCOUNT, GRANT);
+  await openAccount(caller, LIMITED, GRANT);
+  const body = { monthly_limit: MONTHLY_LIMIT };
+  await caller.ask({ method: "PUT", path: `/v1/accounts/${LIMITED}`, body }, [200]);
   const fractions = new FractionUpstream(random);
   const buyerOf = (path: string): Buyer => ({
     caller,
@@ -92,13 +105,22 @@ async function record(seed: number): Promise<Recorded<Recording>> {
     ]);
     return { customer, submitted };
   };
+  const tasks = Array.from({ length: LIMITED_TASKS }, (_, nth) => nth);
+  const ofLimited = async (nth: number) => {
+    const isCharged = await runLimitedTask(
+      { ...buyerOf(`/limited/${nth}`), account: LIMITED },
+      nth,
+    );
+    if (!isCharged) counters.add("refused by the limit");
+  };
+  const counters = new Counters();
   let isOver = false;
   const begun = Promise.all([
     pMap(prompts, runOfArk, AT_ONCE),
     pMap(prompts, (_, nth) => fractions.run(buyerOf(`/own/${nth}`)), AT_ONCE),
     pMap(customers, offered),
+    pMap(tasks, ofLimited, AT_ONCE),
   ]).finally(() => (isOver = true));
-  const counters = new Counters();
   const randomKill = seeded(seed + 1);
   const [[ofArk, , byOffers]] = await Promise.all([
     begun,
@@ -128,6 +150,19 @@ async function record(seed: number): Promise<Recorded<Recording>> {
   counters.add("submits", ark.submits.length);
   counters.add("credits earned", earned);
   for (const { kind } of entries) counters.add(`booked: ${kind}`);
-  const recording = { entries, expected: [...ofArk, ...own, ...costs.flat()], earned };
+  const reports = await pMap([ACCOUNT, ...CUSTOMERS], async (name) => {
+    const { json } = await relay.client.ask("GET", `/v1/accounts/${name}/spend`);
+    return Spent.parse(json).spent;
+  });
+  const { json: limit } = await relay.client.ask("GET", `/v1/accounts/${LIMITED}`);
+  const { entries: limited } = await readLedger(relay.client, LIMITED);
+  const recording: Recording = {
+    entries,
+    expected: [...ofArk, ...own, ...costs.flat()],
+    earned,
+    reported: reports.reduce((sum, spent) => sum + spent, 0),
+    limited,
+    spentThisMonth: Limited.parse(limit).spent_this_month,
+  };
   return { recording, counters };
 }
