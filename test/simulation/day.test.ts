@@ -7,6 +7,11 @@ const SEED = Number(process.env["SIM_SEED"] ?? 20_261_129);
 /** Longest time in milliseconds from the end of a job to the start of the next one in its place. */
 const HANDOVER_MS = 1_000;
 
+/** Returns by how much a job may start late, because the starts before it in its place have each added a handover. */
+function allowedMs(nth: number): number {
+  return HANDOVER_MS * (1 + Math.ceil(nth / PLACES));
+}
+
 /** Runs the day on the simulated platform, in a thread whose modules of the platform are replaced. */
 async function theDay(): Promise<Day> {
   const worker = new Worker(new URL("queues/day-worker.ts", import.meta.url), { workerData: SEED });
@@ -26,8 +31,6 @@ it("a thousand jobs that are submitted at once to a connection with five places 
   expect(jobs).toHaveLength(JOBS);
   expect(mostInFlight(jobs)).toBe(PLACES);
   const lateMs = idealStarts(jobs).map((ideal, i) => (jobs[i]?.startedAt ?? Infinity) - ideal);
-  // The starts before it in the same place have each added a handover.
-  const allowedMs = (nth: number) => HANDOVER_MS * (1 + Math.ceil(nth / PLACES));
   expect(lateMs.filter((ms, nth) => ms < 0 || ms > allowedMs(nth))).toEqual([]);
   const workMs = jobs.reduce((sum, { lengthMs }) => sum + lengthMs, 0);
   const lastMs = jobs.at(-1)?.startedAt ?? 0;

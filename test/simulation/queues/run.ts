@@ -50,13 +50,13 @@ export async function runSeed(
 }
 
 /** Lets a world live, whose time, random ids and log are those of this process meanwhile. */
-export async function within(world: World, live: () => Promise<void>): Promise<void> {
+export async function within(world: World, life: () => Promise<void>): Promise<void> {
   const { log, warn, error } = console;
   const write = (text: unknown) => world.machine.note(() => `  log ${String(text)}`);
   Object.assign(console, { log: write, warn: write, error: write });
   replaceTime(world.machine);
   try {
-    await live();
+    await life();
   } finally {
     Object.assign(console, { log, warn, error });
     Date.now = OWN.now;

@@ -91,19 +91,25 @@ function endFaults(evidence: Evidence, result: string | null): readonly Finding[
 function isPossible(evidence: Evidence, result: string): boolean {
   const { order, submits, task } = evidence;
   const job = submits.find(isStarted)?.jobId ?? null;
-  const { isFailed = false, sendsHooks, answer } = order.conduct;
-  if (task?.status === "completed") {
-    return job !== null && !isFailed && result === `completed ${linkOf(job)}`;
+  const { isFailed = false } = order.conduct;
+  if (job !== null && task?.status === "completed") {
+    return !isFailed && result === `completed ${linkOf(job)}`;
   }
-  switch (task?.error?.code) {
+  return task?.status === "failed" && mayFail(evidence, job !== null, task.error?.code ?? "");
+}
+
+/** Tells whether a task may have failed with this code. */
+function mayFail({ order, submits }: Evidence, hasJob: boolean, code: string): boolean {
+  const { isFailed = false, sendsHooks, answer } = order.conduct;
+  switch (code) {
     case "submit_unknown":
-      return job === null || !sendsHooks;
+      return !hasJob || !sendsHooks;
     case "queue_timeout":
-      return job === null && order.startByS !== null;
+      return !hasJob && order.startByS !== null;
     case "canceled":
-      return job === null && order.cancelAfterMs !== null;
+      return !hasJob && order.cancelAfterMs !== null;
     default:
-      return job === null ? answer === "refusal" && submits.length > 0 : isFailed;
+      return hasJob ? isFailed : answer === "refusal" && submits.length > 0;
   }
 }
 
