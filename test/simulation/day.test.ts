@@ -7,6 +7,11 @@ const SEED = Number(process.env["SIM_SEED"] ?? 20_261_129);
 /** Longest time in milliseconds from the end of a job to the start of the next one in its place. */
 const HANDOVER_MS = 1_000;
 
+/** Returns by how much a job may start late, because the starts before it in its place have each added a handover. */
+function allowedMs(nth: number): number {
+  return HANDOVER_MS * (1 + Math.ceil(nth / PLACES));
+}
+
 /** Runs the day on the simulated platform, in a thread whose modules of the platform are replaced. */
 async function theDay(): Promise<Day> {
   const worker = new Worker(new URL("queues/day-worker.ts", import.meta.url), { workerData: SEED });

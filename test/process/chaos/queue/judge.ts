@@ -88,32 +88,29 @@ function endFaults(evidence: Evidence, result: string | null): readonly Finding[
 }
 
 /** Tells whether a task may have ended like this. */
-function isPossible({ order, submits, task }: Evidence, result: string): boolean {
+function isPossible(evidence: Evidence, result: string): boolean {
+  const { order, submits, task } = evidence;
   const job = submits.find(isStarted)?.jobId ?? null;
-  if (task?.status === "completed") {
-    return job !== null && order.conduct.isFailed !== true && result === `completed ${linkOf(job)}`;
+  const { isFailed = false } = order.conduct;
+  if (job !== null && task?.status === "completed") {
+    return !isFailed && result === `completed ${linkOf(job)}`;
   }
-  return job === null
-    ? isPossibleWithoutJob(order, submits, task?.error?.code)
-    : isPossibleFailure(order, task?.error?.code);
+  return task?.status === "failed" && mayFail(evidence, job !== null, task.error?.code ?? "");
 }
 
-/** Tells whether a task of which no job was started may have failed with this code. */
-function isPossibleWithoutJob(
-  { startByS, cancelAfterMs, conduct }: Evidence["order"],
-  submits: Evidence["submits"],
-  code: string | undefined,
-): boolean {
-  if (code === "submit_unknown") return true;
-  if (code === "queue_timeout") return startByS !== null;
-  if (code === "canceled") return cancelAfterMs !== null;
-  return conduct.answer === "refusal" && submits.length > 0;
-}
-
-/** Tells whether a task whose job was started may have failed with this code. */
-function isPossibleFailure({ conduct }: Evidence["order"], code: string | undefined): boolean {
-  if (code === "submit_unknown") return !conduct.sendsHooks;
-  return code !== "queue_timeout" && code !== "canceled" && conduct.isFailed === true;
+/** Tells whether a task may have failed with this code. */
+function mayFail({ order, submits }: Evidence, hasJob: boolean, code: string): boolean {
+  const { isFailed = false, sendsHooks, answer } = order.conduct;
+  switch (code) {
+    case "submit_unknown":
+      return !hasJob || !sendsHooks;
+    case "queue_timeout":
+      return !hasJob && order.startByS !== null;
+    case "canceled":
+      return !hasJob && order.cancelAfterMs !== null;
+    default:
+      return hasJob ? isFailed : answer === "refusal" && submits.length > 0;
+  }
 }
 
 /** Checks that each task has one callback: the same result in each attempt, and one that has arrived. */

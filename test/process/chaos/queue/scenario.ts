@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import pMap from "p-map";
 import * as z from "zod";
-import { withDeadline } from "../../../../src/lib/timeout.ts";
 import { seeded } from "../../../simulation/random.ts";
 import { LOCAL_VARS } from "../../harness/client.ts";
 import { type Post, Receiver } from "../../harness/receiver.ts";
@@ -15,20 +14,15 @@ import { countOf, type Entry, openAccount, readLedger } from "../ledger.ts";
 import { quiescence } from "../quiescence.ts";
 import type { Recorded, Scenario } from "../scenario.ts";
 import { linkOf, SubmittedTask } from "../submissions/recording.ts";
-import {
-  type FinalAnswer,
-  jobBody,
-  repeatUntilFinal,
-  submitOnce,
-} from "../submissions/submitting.ts";
+import type { FinalAnswer } from "../submissions/submitting.ts";
 import { GenuinePosts, strangePathsOf } from "../witnessed.ts";
+import { type Outcome, outcomeOf } from "./clients.ts";
 import { faultsIn } from "./judge.ts";
 import {
   type Account,
   ACCOUNTS,
   type ConnectionName,
   MEMBERS,
-  type Order,
   orderOf,
   PLACES,
   POOL,
@@ -59,11 +53,6 @@ const CALLED_WITHIN_MS = 240_000;
 /** The same at a relay that is broken, and the time after which it counts as quiet: an unknown outcome fails before. */
 const BROKEN_CALLED_WITHIN_MS = 10_000;
 const BROKEN_QUIET_MS = 150_000;
-/** How often a client that waits for the upstream's answer tries to get a place, and the pause in milliseconds. */
-const TRIES = 12;
-const PAUSE_MS = 400;
-const REPEAT_AFTER_MS = 250;
-const ANSWER_WITHIN_MS = 20_000;
 /** Shortest and longest time in milliseconds from a restart to the next kill. */
 const MIN_UP_MS = 100;
 const MAX_UP_MS = 2_500;
@@ -78,9 +67,6 @@ const AccountKey = z.object({ key: z.string() });
 
 /** A part of the relay that a control breaks (entries/broken-queue.ts). */
 export type QueueBug = "release_lost" | "places_forgotten" | "call_repeated";
-
-/** What a client has got for its order. */
-type Outcome = Pick<Evidence, "order" | "answer" | "cancelStatus">;
 
 /**
  * Submits jobs of two accounts over a connection and a pool with limits of jobs in flight, through one relay that is
@@ -221,68 +207,6 @@ function withConnection(submit: FakeArk["submits"][number]): QueuedSubmit {
   return { ...submit, connection };
 }
 
-interface Door {
-  readonly url: string;
-  /** API key of the account. */
-  readonly key: string;
-  readonly callbackUrl: string;
-}
-
-/** Submits an order, cancels it if its client wants to, and waits for its callback. */
-async function outcomeOf(door: Door, order: Order, callback: Promise<void>): Promise<Outcome> {
-  const answer = await submitOrder(door, order);
-  if (answer === null || answer.status === 400 || answer.status === 429) {
-    return { order, answer, cancelStatus: null };
-  }
-  const canceled = cancelOrder(door, order, answer, callback);
-  await callback;
-  return { order, answer, cancelStatus: await canceled };
-}
-
-/** Submits an order, several times when no place is free and the submission does not wait for one. */
-async function submitOrder(
-  { url, key, callbackUrl }: Door,
-  order: Order,
-): Promise<FinalAnswer | null> {
-  const startBy = order.startByS === null ? null : Math.ceil(Date.now() / 1_000 + order.startByS);
-  const headers = {
-    "Idempotency-Key": order.key,
-    "Relay-Callback-Url": callbackUrl,
-    ...(order.isWaiting ? {} : { Prefer: "respond-async" }),
-    ...(startBy === null ? {} : { "Relay-Start-By": String(startBy) }),
-  };
-  const at = `${url}/v1/submit/${order.via}${ARK_TASKS}`;
-  const call = { url: at, key, headers, body: jobBody(order.prompt) };
-  for (let tries = 1; ; tries++) {
-    const answer = await repeatUntilFinal(() => submitOnce(call));
-    if (answer?.status !== 429 || tries === TRIES) return answer;
-    await sleep(PAUSE_MS);
-  }
-}
-
-/** Cancels the task of an order, if its client wants to, unless it ends before. @returns the status of the answer. */
-async function cancelOrder(
-  { url, key }: Door,
-  { cancelAfterMs }: Order,
-  { taskId }: FinalAnswer,
-  callback: Promise<void>,
-): Promise<number | null> {
-  if (cancelAfterMs === null) return null;
-  const over = new AbortController();
-  void callback.then(() => over.abort());
-  await Promise.race([sleep(cancelAfterMs), callback]);
-  while (!over.signal.aborted) {
-    const status = await withDeadline(ANSWER_WITHIN_MS, async (signal) => {
-      const headers = { Authorization: `Bearer ${key}` };
-      const at = `${url}/v1/tasks/${taskId}/cancel`;
-      return (await fetch(at, { method: "POST", headers, signal })).status;
-    }).catch(() => null);
-    if (status !== null && status < 500) return status;
-    await sleep(REPEAT_AFTER_MS);
-  }
-  return null;
-}
-
 /** Creates the accounts. @returns the API key of each. */
 async function openAccounts({ client }: Workerd): Promise<Readonly<Record<Account, string>>> {
   const open = async (account: Account) => {
@@ -354,7 +278,7 @@ function addOrder(counters: Counters, each: Evidence, entries: readonly Entry[])
   for (const [name, count] of Object.entries(figures)) counters.add(name, Number(count));
 }
 
-/** Returns the error of a failed task, or else its status. */
+/** Returns the error code of a failed task, or the status of another one. */
 function endOf(task: Evidence["task"]): string {
   return task?.error?.code ?? task?.status ?? "no task";
 }
