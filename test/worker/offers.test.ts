@@ -439,11 +439,11 @@ it("a form whose offers do not depend on what it says, and a form of an operator
   expect((await submit({ ...message, bindings })).status).toBe(200);
 });
 
-it("a submission to a connection where nothing is offered gets 403, and nothing is sent", async () => {
+it("a submission to a connection where nothing is offered gets 404, as to one that does not exist, and nothing is sent", async () => {
   const outside = anArk();
   const { bindings } = aBook();
   const { submits } = await aCustomer();
   const answer = await submits(bindings, { body: BODY });
-  expect(await refusal(answer)).toEqual({ status: 403, code: "forbidden" });
+  expect(await refusal(answer)).toEqual({ status: 404, code: "not_found" });
   expect(outside.sentTo(ARK)).toEqual([]);
 });

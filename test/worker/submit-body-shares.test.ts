@@ -65,11 +65,11 @@ async function asAccount(credits: number, bindings: object = OFFERED) {
 }
 
 it.each([
-  ["the connection", { connection: "replicate" }, 403],
+  ["the connection", { connection: "replicate" }, 404],
   ["the path", { path: "/v1/predictions" }, 403],
   ["the connection's key, but only a key of its own,", { key: "customer" }, 403],
 ])(
-  "when OFFERS does not let an account use %s for a submission, the submission gets 403 before its body is read",
+  "when OFFERS does not let an account use %s for a submission, the submission is refused before its body is read",
   async (_, changed, status) => {
     const outside = anArk();
     const bindings = { ...BINDINGS, OFFERS: JSON.stringify([{ ...OFFER, ...changed }]) };
