@@ -23,11 +23,6 @@ async function theDay(): Promise<Day> {
   }
 }
 
-/** Returns how late a job may start, in milliseconds: the starts before it in the same place have each added a handover. */
-function allowedMs(nth: number): number {
-  return HANDOVER_MS * (1 + Math.ceil(nth / PLACES));
-}
-
 it("a thousand jobs that are submitted at once to a connection with five places are all done, none is refused, and each starts when the durations of those before it say", async () => {
   const { violation, answers, refused, jobs, completed, paid } = await theDay();
   expect(violation).toBeNull();
