@@ -1,4 +1,5 @@
 import { hasFailedAt } from "../../../src/core/record/failed-job.ts";
+import { isAboutAccount } from "../../../src/core/record/refusal.ts";
 import type { Submission } from "../../../src/core/record/submission.ts";
 import { isOpen, isTerminal } from "../../../src/core/record/task.ts";
 import { MINUTE } from "../../core/builders.ts";
@@ -81,7 +82,7 @@ export class QuietRules {
     if (state.kind !== "queued" || stay === undefined) return false;
     const { machine, deployment } = this.#world;
     const queues = stay.connections.filter(
-      (name) => placesOf(name, deployment.config) !== null && !hasFailedAt(submission, name),
+      (name) => placesOf(name, deployment.config) !== null && mayBeSentTo(submission, name),
     );
     const isIn = (name: string) =>
       rowsOf(machine.place("QUEUES", name)).some(({ submissionId }) => submissionId === id);
@@ -183,4 +184,15 @@ function checkMoney(world: World): void {
     }
     world.observe(`a price is charged for a task that has ended: ${end}`);
   }
+}
+
+/**
+ * Tells whether a submission may still be sent to a connection: not after its job has failed there, or after the
+ * connection had no money or an invalid key.
+ */
+function mayBeSentTo(submission: Submission, connection: string): boolean {
+  const isOut = submission.refusedAttempts?.some(
+    (attempt) => attempt.connection === connection && isAboutAccount(attempt.refusal),
+  );
+  return isOut !== true && !hasFailedAt(submission, connection);
 }
