@@ -42,7 +42,9 @@ const SMOKE_TESTS = ["process/smoke", "lint", "conformance"].map(
 );
 
 /** The tests of random kills, which take two to five minutes each, in which they mostly wait. */
-const LONG_WAITS = ["outputs", "callbacks", "submissions", "queue"].map((name) => `/chaos/${name}.test.ts`);
+const LONG_WAITS = ["outputs", "callbacks", "submissions", "queue"].map(
+  (name) => `/chaos/${name}.test.ts`,
+);
 
 /**
  * Starts the tests that wait longest before the other files of their project, which run meanwhile. Vitest would
