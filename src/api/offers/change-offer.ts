@@ -281,7 +281,7 @@ async function dryRun(written: unknown, trial: z.output<typeof Trial> | null, ca
 function requireStore({ offers }: Config): void {
   if (offers === null) return;
   const detail =
-    "The variable OFFERS has all offers of this relay. npm run setup -- --offers moves them, after which the variable is removed.";
+    "The variable OFFERS has all offers of this relay. Without it they can be stored: npm run setup -- --offers.";
   throw new Problem("offers_in_configuration", { detail });
 }
 
