@@ -24,7 +24,7 @@ const Page = z.strictObject({
 });
 
 /** Lists one page of all offers, in the order of their names. */
-export const listOffers = operation(
+const listOffers = operation(
   "listOffers",
   { access: "inspect", query: Page, body: NoBody },
   async ({ query: { limit, cursor, disabled }, ...context }) => {
@@ -44,7 +44,7 @@ export const listOffersRoute = routeOf(
 );
 
 /** Reads an offer. */
-export const readOffer = operation(
+const readOffer = operation(
   "readOffer",
   { access: "inspect", params: ["name"], query: NoQuery, body: NoBody },
   async ({ params: { name }, ...context }) => {
@@ -62,7 +62,7 @@ export const readOfferRoute = routeOf(
 );
 
 /** Lists the kept versions of an offer, newest first, also after its deletion. */
-export const listOfferVersions = operation(
+const listOfferVersions = operation(
   "listOfferVersions",
   { access: "inspect", params: ["name"], query: NoQuery, body: NoBody },
   async ({ params: { name }, env, runtime }) => {
