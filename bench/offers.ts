@@ -1,5 +1,5 @@
 import { cpuUsage } from "node:process";
-import { decideOffer } from "../src/api/submit/offer.ts";
+import { decideOffer } from "../src/api/submit/offer-decision.ts";
 import { OfferList } from "../src/core/offers/offer-list.ts";
 import type { Offer } from "../src/core/offers/offer.ts";
 import { table } from "./page.ts";

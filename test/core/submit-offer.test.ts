@@ -4,7 +4,7 @@ import {
   type OfferDecision,
   type OfferRequest,
   placeRefusal,
-} from "../../src/api/submit/offer.ts";
+} from "../../src/api/submit/offer-decision.ts";
 import type { Found } from "../../src/api/submit/json-body.ts";
 import { parseOffers } from "../../src/config/offers.ts";
 import { OfferList } from "../../src/core/offers/offer-list.ts";

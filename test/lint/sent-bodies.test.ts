@@ -11,16 +11,18 @@ const OTHERS: ReadonlyMap<string, string> = new Map([
   ["src/api/hooks/receive-hook.ts: handshake", "a text of the request, of MAX_BODY_KB at most"],
   ["src/api/mcp/mcp-route.ts: sent", "one of the functions"],
   ["src/api/mcp/mcp-route.ts: Response.json", "the error of a message that was not read"],
+  ["src/api/offers/try-offer.ts: Response.json", "the body of a call that is tried and not sent"],
+  ["src/api/offers/try-offer.ts: data", "the body of a call that is tried and not sent"],
+  [
+    "src/api/submit/submit-offer.ts: JSON.stringify(target?.isListOfOne === true ? [job] : job)",
+    "the body of a call",
+  ],
   ["src/api/submit/submit-route.ts: body", "a stream of submit-job.ts where it is long"],
   ["src/api/tasks/read-answer.ts: body", "the body of a response that is checked here"],
   ["src/api/outputs/stream-source.ts: body", "a stream of client-stream.ts"],
   ["src/api/outputs/serve-copy.ts: body", "the platform pipes the bucket to the client"],
   ["src/api/outputs/serve-answer.ts: copy.body", "the platform pipes the bucket to the client"],
   ["src/api/outputs/serve-copy.ts: read.body", "the platform pipes the bucket to the client"],
-  [
-    "src/api/mcp/offer-tool.ts: JSON.stringify(target?.isListOfOne === true ? [job] : job)",
-    "a body of a call",
-  ],
   ["src/api/mcp/offer-tool.ts: body", "the answer to a tool, which is read at once"],
   ["src/console/http/forms.ts: page.body", "the body of a page, of html-answer.ts"],
 ]);

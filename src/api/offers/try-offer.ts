@@ -9,7 +9,7 @@ import { submitAdapterOf } from "../../providers/submit-target.ts";
 import { AccountId } from "../http/fields.ts";
 import { invalidRequest, Problem } from "../http/problem.ts";
 import type { Context } from "../operation.ts";
-import { placeRefusal } from "../submit/offer.ts";
+import { placeRefusal } from "../submit/offer-decision.ts";
 import { prepareCall, type SubmitPlace } from "../submit/prepared-call.ts";
 import { requireConnection } from "../submit/submit-place.ts";
 import { UpstreamCall } from "../submit/upstream-call.ts";

@@ -21,7 +21,7 @@ import { invalidJson } from "../http/body.ts";
 import { invalidRequest, Problem } from "../http/problem.ts";
 import { asksForOutput, inlinePointers } from "./inline-request.ts";
 import { editBody, listIn, type NewValue, type ScannedBody, scanBody } from "./json-body.ts";
-import { decideOffer } from "./offer.ts";
+import { decideOffer } from "./offer-decision.ts";
 import { formAsJson } from "./form-body.ts";
 import { readHeldForm, type ReadForm } from "./held-form.ts";
 import { requireBoundary, type StoredForm } from "./pending-call.ts";
