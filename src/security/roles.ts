@@ -47,7 +47,7 @@ export const PERMISSIONS = {
    * Permission to register tasks, to wake them, to write their index rows again, and to attach providers' jobs to them.
    */
   operate: { operators: ["operate", "all"], accounts: [] },
-  /** Permission to submit jobs through the relay. An account may submit only what `OFFERS` lists. */
+  /** Permission to submit jobs through the relay. An account may submit only what is offered to it. */
   submit: { operators: ["operate", "all"], accounts: ["full"] },
   /**
    * Permission to cancel tasks. An account may cancel only tasks that it has submitted, and only at upstreams that

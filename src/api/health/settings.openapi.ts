@@ -19,10 +19,7 @@ export const Settings = z.strictObject({
   MAX_ASYNC_MB: z.number(),
   QUEUE_MINUTES: z.number(),
   SUBMIT_UNKNOWN_MINUTES: z.number(),
-  OFFERS: described(
-    z.nullable(z.array(OfferForm)),
-    "What accounts may submit, in the form of the variable; null when it is not set.",
-  ),
+  OFFERS: described(z.array(OfferForm), "What accounts may submit by the variable, in its form."),
   OUTPUTS: described(z.boolean(), "Whether the relay keeps outputs, because the bucket is bound."),
   OUTPUTS_URL: described(
     z.nullable(Text),

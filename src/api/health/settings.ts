@@ -72,7 +72,7 @@ function submitSettingsOf(config: Config) {
     MAX_ASYNC_MB: config.maxAsyncBytes / 1024 / 1024,
     QUEUE_MINUTES: config.queueMs / MINUTE_MS,
     SUBMIT_UNKNOWN_MINUTES: config.submitUnknownMs / MINUTE_MS,
-    OFFERS: config.offers && config.offers.all.map(formOfOffer),
+    OFFERS: (config.offers?.all ?? []).map(formOfOffer),
   };
 }
 

@@ -44,7 +44,7 @@ export const PROBLEM_HELP: Readonly<Record<ProblemCode, ProblemHelp>> = {
   },
   not_offered: {
     cause:
-      "The account has uploaded a file to a connection for which no offer of OFFERS has uploads, with this owner of the upstream's key.",
+      "The account has uploaded a file to a connection for which no offer of the account has uploads, with this owner of the upstream's key.",
     cure: "Send a link to the file in place of the file, or have the operator add uploads to an offer of the connection.",
   },
   not_found: {
@@ -114,7 +114,7 @@ export const PROBLEM_HELP: Readonly<Record<ProblemCode, ProblemHelp>> = {
   },
   offers_in_configuration: {
     cause: "The variable OFFERS is set, so that it has all offers, and none is stored.",
-    cure: "Change OFFERS and deploy, or move its offers: npm run setup -- --offers FILE, then remove the variable.",
+    cure: "Change OFFERS and deploy; or remove it, deploy, and store its offers by npm run setup -- --offers FILE.",
   },
   offers_full: {
     cause: "The relay stores at most 5,000 offers, of 8 MB together.",

@@ -120,7 +120,7 @@ export const restoreOfferDescription = {
   audience: "operator",
   summary: "Make an earlier version of an offer the present one",
   details: "It becomes a new version. It also brings back a deleted offer.",
-  request: { headers: ["If-Match", "If-None-Match"] },
+  request: { example: {}, headers: ["If-Match", "If-None-Match"] },
   answers: {
     200: jsonAnswer("restored", StoredOffer, STORED, { ETag: "always" }),
     201: jsonAnswer("restored after its deletion", StoredOffer, STORED, { ETag: "always" }),

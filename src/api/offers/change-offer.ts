@@ -33,6 +33,7 @@ import { routeOf } from "../http/route.ts";
 import { type Call, NoBody, operation } from "../operation.ts";
 import { knownOffer, offerIndex } from "./offer-index.ts";
 import { issueOf } from "./offer-view.ts";
+import { offersOfRelay } from "./offers-of-relay.ts";
 import { offerAnswer, shownOffers, unknownOffer } from "./read-offers.ts";
 import { Trial, tryOffer } from "./try-offer.ts";
 
@@ -71,7 +72,7 @@ type Changing = Pick<Call<"name", Conditions, unknown>, "env" | "runtime" | "cal
 };
 
 /** Creates or replaces an offer. With `dry_run` nothing is stored. */
-export const putOffer = operation(
+const putOffer = operation(
   "putOffer",
   { access: "administer", params: ["name"], query: Replacement, body: OfferBody },
   async (call) => {
@@ -105,7 +106,7 @@ export const putOfferRoute = routeOf(
 );
 
 /** Deletes an offer. Its versions stay readable. */
-export const deleteOffer = operation(
+const deleteOffer = operation(
   "deleteOffer",
   { access: "administer", params: ["name"], query: Conditions, body: NoBody },
   async (call) => {
@@ -121,7 +122,7 @@ export const deleteOfferRoute = routeOf(
 );
 
 /** Makes an earlier version of an offer the present one again, also after the deletion of the offer. */
-export const restoreOffer = operation(
+const restoreOffer = operation(
   "restoreOffer",
   { access: "administer", params: ["name", "version"], query: Conditions, body: NoFields },
   async (call) => {
@@ -266,9 +267,8 @@ async function dryRun(written: unknown, trial: z.output<typeof Trial> | null, ca
   requireMatch(known?.stored?.version ?? null, call.query);
   const others = shown.flatMap(({ offer }) => (offer === null || offer.name === name ? [] : offer));
   const offer = requireOffer(name, written, others, call.runtime.config);
-  const usable = shown.flatMap((each) =>
-    each.offer === null || each.fault !== null || each.name === name ? [] : each.offer,
-  );
+  // They were read just now.
+  const usable = (await offersOfRelay(call)).all.filter((other) => other.name !== name);
   const view = {
     offer: formOfOffer(offer),
     replaces: known?.stored?.version ?? null,
@@ -281,7 +281,7 @@ async function dryRun(written: unknown, trial: z.output<typeof Trial> | null, ca
 function requireStore({ offers }: Config): void {
   if (offers === null) return;
   const detail =
-    "The variable OFFERS has all offers of this relay. npm run setup -- --offers moves them, after which the variable is removed.";
+    "The variable OFFERS has all offers of this relay. Without it they can be stored: npm run setup -- --offers.";
   throw new Problem("offers_in_configuration", { detail });
 }
 

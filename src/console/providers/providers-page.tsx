@@ -70,7 +70,7 @@ interface ConfigurationProps {
  */
 function Configuration({ values, bindings }: ConfigurationProps) {
   const { secrets, OFFERS, ...settings } = values;
-  const counted = Object.entries({ OFFERS: OFFERS?.length ?? 0, ...secrets });
+  const counted = Object.entries({ OFFERS: OFFERS.length, ...secrets });
   const counts = counted.map(([name, count]) => [name, `${count} set`] as const);
   return (
     <Panel

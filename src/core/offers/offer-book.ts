@@ -44,7 +44,7 @@ export function bookAfter(
 }
 
 /** Returns the list of those stored offers that have no fault. */
-export function listOf(known: readonly KnownOffer[]): OfferList {
+function listOf(known: readonly KnownOffer[]): OfferList {
   const offers = known.flatMap(({ offer, fault }) =>
     offer === null || fault !== null ? [] : offer,
   );

@@ -1,14 +1,14 @@
 import { SECOND_MS } from "../time.ts";
 
 /** Age in milliseconds from which on the offers of an isolate are read again, beside the request. */
-export const READ_AFTER_MS = 30 * SECOND_MS;
+const READ_AFTER_MS = 30 * SECOND_MS;
 /**
  * Age in milliseconds from which on a request waits until the offers are read again. So a change is seen everywhere
  * within this time.
  */
 export const WAIT_AFTER_MS = 60 * SECOND_MS;
 /** Time in milliseconds after a failed reading before the next one, while older offers are known. */
-export const RETRY_AFTER_MS = 5 * SECOND_MS;
+const RETRY_AFTER_MS = 5 * SECOND_MS;
 
 /** When an isolate has read the offers, in Unix milliseconds. */
 export interface ReadingTimes {
