@@ -13,7 +13,7 @@ export const clientTypes = typesOf("client-types", "openapi.json", "client/src/s
 /**
  * The types of the kept release's API, with which the present ones are compared. States of a submission that only calls
  * with `Prefer: respond-async` have are added to them, because no client of the kept release makes such calls; and the
- * problems of such calls, of monthly limits and of offers that are stored, which the kept release does not know.
+ * problems of such calls, of monthly limits and of changes of offers, which the kept release does not know.
  */
 export const keptTypes = typesOf(
   "kept-types",
@@ -26,9 +26,10 @@ export const keptTypes = typesOf(
         'state: "queued" | "sending" | "accepted" | "unknown" | "refused" | "unsent";',
       )
       .replaceAll('"invalid_request"', '"invalid_request" | "prefer_required" | "task_failed"')
+      .replaceAll('"insufficient_credits"', '"insufficient_credits" | "monthly_limit"')
       .replaceAll(
-        '"insufficient_credits"',
-        '"insufficient_credits" | "monthly_limit" | "offer_changed" | "offers_full" | "offers_in_configuration"',
+        '"reference_reused"',
+        '"reference_reused" | "offers_in_configuration" | "offers_full" | "offer_changed"',
       ),
 );
 

@@ -102,7 +102,8 @@ export async function requireFunds(reservedFor: ReservedFor): Promise<void> {
   if (balance >= price && !isOver) return;
   // A repeated submission is not charged again.
   if ((await taskClient(env, taskId).read(caller)) !== null) return;
-  // The cheapest price may be that of an offer which is only for others in place of the account's own.
-  if (balance < price || limit === null) throw insufficientCredits(balance, null);
-  throw monthlyLimitReached({ limit, spent }, null);
+  // A general price, in whose place the account has its own, is not told.
+  const told = offers?.areForSameAccounts === true ? price : null;
+  if (balance < price || limit === null) throw insufficientCredits(balance, told);
+  throw monthlyLimitReached({ limit, spent }, told);
 }

@@ -258,6 +258,11 @@ export class PlacedOffers {
     return this.#shelves.some(({ dependsOnBody }) => dependsOnBody);
   }
 
+  /** True when these offers are all for the same accounts, so that none of them takes the place of another's price. */
+  get areForSameAccounts(): boolean {
+    return this.#shelves.length === 1;
+  }
+
   /** Credits of the cheapest offer that may apply; 0 when one costs nothing. */
   get leastCredits(): number {
     return Math.min(...this.#shelves.map(({ leastCredits }) => leastCredits));

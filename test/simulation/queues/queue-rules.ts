@@ -204,8 +204,12 @@ function isGrantOf(known: StoredRow, row: StoredRow): boolean {
   );
 }
 
+/** Tells whether two lists have the same rows, in any order: rows whose deletion is lost come last. */
 function isSame(a: readonly StoredRow[], b: readonly StoredRow[]): boolean {
-  return a.length === b.length && a.every((row, i) => isSameRow(row, b[i]));
+  if (a.length !== b.length) return false;
+  if (a.every((row, i) => isSameRow(row, b[i]))) return true;
+  const others = new Map(b.map((row) => [row.submissionId, row]));
+  return a.every((row) => isSameRow(row, others.get(row.submissionId)));
 }
 
 function isSameRow(a: StoredRow, b: StoredRow | undefined): boolean {
