@@ -103,7 +103,7 @@ export async function requireFunds(reservedFor: ReservedFor): Promise<void> {
   // A repeated submission is not charged again.
   if ((await taskClient(env, taskId).read(caller)) !== null) return;
   // A general price, in whose place the account has its own, is not told.
-  const told = offers?.areForSameAccounts === true ? price : null;
+  const told = reservedFor.offers?.areForSameAccounts === true ? price : null;
   if (balance < price || limit === null) throw insufficientCredits(balance, told);
   throw monthlyLimitReached({ limit, spent }, told);
 }
