@@ -34,9 +34,12 @@ export function faultsIn(recording: Recording): readonly string[] {
   ];
 }
 
+function monthOf({ created_at: createdAt }: Entry): number {
+  return monthStart(createdAt * 1000);
+}
+
 /** Finds charges that make a month cost more than its limit, and a sum of the month that differs from the entries. */
 function limitFaults(entries: readonly Entry[], spentThisMonth: number): readonly string[] {
-  const monthOf = ({ created_at: at }: Entry) => monthStart(at * 1000);
   const monthOfCharge = new Map<string, number>();
   const spent = new Map<number, number>();
   const faults: string[] = [];
