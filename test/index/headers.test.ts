@@ -2,6 +2,7 @@ import { env } from "../../src/startup.ts";
 import { secureHeaders } from "hono/secure-headers";
 import { Hono } from "hono/tiny";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
+import * as z from "zod";
 import { answerRequest } from "../../src/app.ts";
 import { ROUTES } from "../../src/api/routes.ts";
 import { ready } from "../../src/index-db/database.ts";
@@ -25,6 +26,8 @@ interface Example {
 
 const nameOf = ({ method, path }: Pick<Route, "method" | "path">) => `${method} ${path}`;
 
+const OFFER = { connection: "ark", models: ["*"] };
+
 /** Bodies of the routes that need one; the others take none or any object. */
 const BODIES: Readonly<Record<string, (task: string) => object>> = {
   "POST /v1/tasks": () => ({ model: "m", provider: "ark" }),
@@ -35,6 +38,7 @@ const BODIES: Readonly<Record<string, (task: string) => object>> = {
   "POST /v1/accounts": () => ({ id: crypto.randomUUID() }),
   "POST /v1/accounts/{account}/grants": () => ({ reference: "one", amount: 1 }),
   "POST /v1/accounts/{account}/adjustments": () => ({ reference: "a", amount: -1, reason: "r" }),
+  "PUT /v1/offers/{name}": () => OFFER,
   "POST /mcp": () => ({ jsonrpc: "2.0", id: 1, method: "tools/list" }),
   "POST /v1/reindex": (task) => ({ ids: [task] }),
   "POST /v1/wake": (task) => ({ ids: [task] }),
@@ -73,13 +77,25 @@ async function exampleOf({ method, path }: Route): Promise<Example> {
     .replace("{+path}", "jobs")
     .replace("{number}", "1")
     .replace("{output}", "1")
-    .replace("{key}", (await aKey(account)).id);
-  return { path: filled, ...(method === "POST" && { body: BODIES[name]?.(task) ?? {} }) };
+    .replace("{key}", (await aKey(account)).id)
+    .replace("{offer}", "nothing");
+  const hasBody = method === "POST" || BODIES[name] !== undefined;
+  return { path: await withOffer(filled), ...(hasBody && { body: BODIES[name]?.(task) ?? {} }) };
+}
+
+/** Returns a path with the name and the version of a new offer, if it has places for them. */
+async function withOffer(path: string): Promise<string> {
+  if (!path.includes("{name}")) return path;
+  const name = `offer-${crypto.randomUUID()}`;
+  const stored = await call(`/v1/offers/${name}`, { method: "PUT", body: OFFER });
+  const { version } = z.object({ version: z.int() }).parse(await stored.json());
+  return path.replace("{name}", name).replace("{version}", `${version}`);
 }
 
 /** Routes that answer 404 in these tests, which have no upstream and keep no outputs. */
 const UNANSWERED = [
   "POST /v1/submit/{connection}/{+path}",
+  "POST /v1/submit/{offer}",
   "GET /v1/submit/{connection}/{+path}",
   "DELETE /v1/submit/{connection}/{+path}",
   "PUT /v1/submit/{connection}/{+path}",

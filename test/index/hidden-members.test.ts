@@ -171,7 +171,7 @@ it("an account's key reads of a pool neither members nor attempts, and nothing o
   expect(await refusal(await shown.note(full))).toMatchObject({ code: "queue_full" });
   const message = { key, body: BODY, headers: { "Content-Type": "application/json" } };
   const named = await callWith(relay.bindings, `/v1/submit/${a}${ARK_PATH}`, message);
-  expect(named.status).toBe(403);
+  expect(named.status).toBe(404);
   // It repeats the name that the client has guessed, and says no more of it.
   shown.texts.push((await named.text()).replaceAll(a, "…"));
 

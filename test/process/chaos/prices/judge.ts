@@ -36,14 +36,9 @@ export function faultsIn(recording: Recording): readonly string[] {
   ];
 }
 
-<<<<<<< HEAD
 /** Returns the begin of the month in which an entry was booked, in Unix milliseconds. */
 function monthOf({ created_at: at }: Entry): number {
   return monthStart(at * 1000);
-=======
-function monthOf({ created_at: createdAt }: Entry): number {
-  return monthStart(createdAt * 1000);
->>>>>>> accounts
 }
 
 /** Finds charges that make a month cost more than its limit, and a sum of the month that differs from the entries. */
