@@ -26,8 +26,14 @@ if (!(minutes > 0) || !isCount(kills ?? 0) || !isCount(seed)) {
 const faults =
   kills === null ? await allChaos({ minutes, seed, print: console.log }) : await ofQueues(kills);
 for (const fault of faults.slice(0, FAULTS_SHOWN)) console.error(fault);
+for (const [kind, alike] of Map.groupBy(faults, kindOf)) console.error(`${alike.length} × ${kind}`);
 console.log(`${faults.length} faults`);
 process.exitCode = faults.length > 0 ? 1 : 0;
+
+/** Returns what a fault says without the task that it is about. */
+function kindOf(fault: string): string {
+  return fault.split(": ").at(-1) ?? fault;
+}
 
 async function ofQueues(count: number): Promise<ChaosReport["faults"]> {
   console.log(`${count} kills, seed ${seed}`);
