@@ -87,8 +87,8 @@ export const Callback = named(
     url: z.string(),
     schedule_s: ScheduleS,
     status: described(
-      z.enum(["sending", "delivered", "failed"]),
-      "State of the latest series. `sending` until it ends: an attempt is under way, or waits until `next_attempt_at`.",
+      z.enum(["sending", "retrying", "delivered", "failed"]),
+      "State of the latest series. `sending` until its first attempt has ended, then `retrying` until one is delivered or the last has failed: the next attempt is under way, or waits until `next_attempt_at`.",
     ),
     attempts: described(z.array(Attempt), "The last 20 attempts, oldest first."),
     waits_for: maybe(z.literal("refund"), "The first attempt waits until credits are refunded."),
