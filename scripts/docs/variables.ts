@@ -53,7 +53,7 @@ export interface VariableDescription extends Entry {
 const TASKS = {
   CALLBACK_SCHEDULE_S: {
     meaning:
-      "wait before each attempt, counted from the end of the previous one. The first attempt of a series that a crash interrupts is followed after 5 s instead, and takes no wait",
+      "wait before each attempt, counted from the end of the previous one, of tasks without [waits of their own](api.md#the-schedule-of-a-task). The first attempt of a series that a crash interrupts is followed after 5 s instead, and takes no wait",
   },
   CALLBACK_TIMEOUT_S: {
     meaning:

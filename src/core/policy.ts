@@ -94,8 +94,9 @@ export interface ConnectionJob {
 export interface Settings {
   /**
    * Waits before the automatic attempts of a callback in milliseconds (`CALLBACK_SCHEDULE_S`, config/variables.ts),
-   * each counted from the end of the previous attempt. There are as many attempts as waits. After the first interrupted
-   * attempt a shorter wait is used instead (plans/callback-attempt-plan.ts).
+   * each counted from the end of the previous attempt. There are as many attempts as waits. A task may have other waits
+   * (record/callback-terms.ts). After the first interrupted attempt a shorter wait is used instead
+   * (plans/callback-attempt-plan.ts).
    */
   readonly scheduleMs: readonly number[];
   readonly taskDeadlineMs: number;
@@ -255,11 +256,15 @@ export function startAt(
 }
 
 /**
- * Returns one wait of the schedule of attempts, in milliseconds. `index` is the position of the wait, from 0. The first
+ * Returns one wait of a schedule of attempts, in milliseconds. `index` is the position of the wait, from 0. The first
  * attempt of a redelivery needs no wait. For a position beyond the end of the schedule, its last wait is returned.
  * @param isOrdered true for a redelivery, false for the automatic attempts.
  */
-export function waitBeforeMs(policy: Policy, index: number, isOrdered: boolean): number {
+export function waitBeforeMs(
+  scheduleMs: readonly number[],
+  index: number,
+  isOrdered: boolean,
+): number {
   if (isOrdered && index === 0) return 0;
-  return policy.scheduleMs[index] ?? policy.scheduleMs.at(-1) ?? 0;
+  return scheduleMs[index] ?? scheduleMs.at(-1) ?? 0;
 }

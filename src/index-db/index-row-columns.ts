@@ -27,7 +27,7 @@ export const RowSchema = z.object({
   keptOutputs: Int,
   keptBytes: Int,
   lostOutputs: Int,
-  callback: z.nullable(z.enum(["waiting", "sending", "delivered", "failed"])),
+  callback: z.nullable(z.enum(["waiting", "sending", "retrying", "delivered", "failed"])),
   attempts: Int,
   outcomes: z.partialRecord(z.enum(OUTCOMES), Int),
   lastOutcome: z.nullable(Text),

@@ -1,4 +1,5 @@
 import type { IndexRow } from "../core/views/index-row.ts";
+import { OPEN_CALLBACK_STATUSES } from "../core/record/callback.ts";
 import { columnOf, type RowField } from "./index-row-columns.ts";
 import { nearest, onSchema } from "./database.ts";
 
@@ -16,6 +17,7 @@ export interface Filters {
   readonly refusal: string | null;
   /** Filter for tasks with an output that the relay could not copy: `lost`. */
   readonly outputs: string | null;
+  /** Filter for the status of the callback; `open` stands for `sending` and `retrying`. */
   readonly callback: string | null;
   readonly model: string | null;
   readonly provider: string | null;
@@ -110,7 +112,6 @@ const EQUALS = [
   ["submission", "submission"],
   ["refusal", "refusal"],
   ["outputs", "iif(lost_outputs > 0, 'lost', NULL)"],
-  ["callback", "callback"],
   ["model", "model"],
   ["provider", "provider"],
   ["account", "account"],
@@ -253,12 +254,25 @@ function filterPage(candidates: Query, filters: Filters, limit: number, now: num
   };
 }
 
-/** Builds the SQL condition which says that a row matches all filters and has not expired. */
+/**
+ * Builds the SQL condition which says that a row matches all filters and has not expired. The callback `open` stands for
+ * all statuses of a callback that is being sent.
+ */
 function conditionOf(filters: Filters, now: number): Query {
+  const { callback } = filters;
+  const callbacks =
+    callback === "open" ? OPEN_CALLBACK_STATUSES : callback === null ? [] : [callback];
   const wanted = EQUALS.flatMap(([name, column]) => {
     const value = filters[name];
     return value === null ? [] : [{ sql: `${column} = ?`, value }];
   });
-  const conditions = ["(expires_at IS NULL OR expires_at > ?)", ...wanted.map(({ sql }) => sql)];
-  return { sql: conditions.join(" AND "), values: [now, ...wanted.map(({ value }) => value)] };
+  const ofCallback =
+    callbacks.length === 0 ? [] : [`callback IN (${callbacks.map(() => "?").join(", ")})`];
+  const conditions = [
+    "(expires_at IS NULL OR expires_at > ?)",
+    ...wanted.map(({ sql }) => sql),
+    ...ofCallback,
+  ];
+  const values = [now, ...wanted.map(({ value }) => value), ...callbacks];
+  return { sql: conditions.join(" AND "), values };
 }

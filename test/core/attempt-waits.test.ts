@@ -1,17 +1,20 @@
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { parseConfig } from "../../src/config/config.ts";
 import type { TaskEvent } from "../../src/core/events/event.ts";
 import type { Outcome } from "../../src/core/record/outcome.ts";
 import type { TaskRecord } from "../../src/core/record/task.ts";
+import { transition } from "../../src/core/transition.ts";
 import {
   aCompletion,
   aCreation,
   anEndAs,
   aPolicy,
+  aRegistration,
   aRedelivery,
   aReport,
   callbackOf,
   NOW,
+  POLICY,
   SECOND,
 } from "./builders.ts";
 import { apply } from "./decisions.ts";
@@ -77,6 +80,41 @@ it.each<[readonly Outcome[], number[]]>([
     expect(play(null, report, [0, 1, 2, 3, 4], outcomes)).toMatchObject({ waitsS, last: "failed" });
   },
 );
+
+describe("a task with waits of its own", () => {
+  const scheduleMs = [7 * SECOND, 60 * SECOND, 90 * SECOND, 1_000 * SECOND];
+  const own = aReport(aCompletion(), aCreation({ callbackScheduleMs: scheduleMs }));
+
+  it.each([
+    ["of three waits", DEFAULT_S],
+    ["of one wait", [0]],
+    ["of ten waits", [0, 1, 1, 1, 1, 1, 1, 1, 1, 1]],
+  ])(
+    "a task that was created with waits of its own makes as many callback attempts after exactly these waits, whatever schedule is configured: one %s",
+    (_what, configured) => {
+      const series = play(null, own, configured, [r, r, i, r]);
+      expect(series).toMatchObject({ waitsS: [7, 60, 90, 5], last: "failed" });
+      const again = play(series.task, aRedelivery({ attempts: 3 }), configured, [r, r, r]);
+      expect(again).toMatchObject({ waitsS: [0, 60, 90], last: "failed" });
+    },
+  );
+
+  it("a task that was registered with waits of its own makes its callback attempts after them", () => {
+    const registration = aRegistration({ callbackScheduleMs: scheduleMs });
+    const open = apply(null, registration);
+    const series = play(open, aReport(aCompletion()), DEFAULT_S, [r, r, r, r]);
+    expect(series).toMatchObject({ waitsS: [7, 60, 90, 1_000], last: "failed" });
+  });
+
+  it("a registration that is repeated with other waits before callback attempts conflicts with the first one", () => {
+    const open = apply(null, aRegistration({ callbackScheduleMs: scheduleMs }));
+    const repeat = (changes: object) => transition(open, aRegistration(changes), POLICY, NOW);
+    expect(repeat({ callbackScheduleMs: [...scheduleMs] }).kind).toBe("unchanged");
+    for (const changes of [{}, { callbackScheduleMs: [0] }]) {
+      expect(repeat(changes)).toMatchObject({ rejection: { code: "task_exists" } });
+    }
+  });
+});
 
 it("a redelivery that may make only one callback attempt counts as failed when a crash interrupts this attempt", () => {
   const failed = play(null, report, DEFAULT_S, [r, r, r]).task;

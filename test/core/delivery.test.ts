@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { CallbackState } from "../../src/core/record/callback.ts";
+import { type CallbackState, callbackStatus } from "../../src/core/record/callback.ts";
 import type { TaskEvent } from "../../src/core/events/event.ts";
 import { OUTCOMES } from "../../src/core/record/outcome.ts";
 import { nextStep, wakeAt } from "../../src/core/step.ts";
@@ -9,6 +9,7 @@ import {
   anEnd,
   anEndAs,
   aPolicy,
+  aRedelivery,
   aReport,
   callbackAfter,
   callbackOf,
@@ -214,5 +215,41 @@ describe("while the relay is paused", () => {
       [91 * SECOND, anEnd(1)],
     ];
     expect(stateAfter(held, ...ended)).toEqual(due(91 * SECOND + 180_000));
+  });
+});
+
+describe("the status of a callback", () => {
+  it('the status of a callback is "sending" until its first attempt has ended, and then "retrying" until an attempt is delivered or the last one has failed', () => {
+    const statuses = [
+      [finish],
+      untilSecond,
+      [...untilSecond, [SECOND_AT, start]],
+      untilThird,
+      [...untilThird, [THIRD_AT, start]],
+      untilFailed,
+    ] satisfies TimedEvent[][];
+    expect(statuses.map((happenings) => callbackStatus(callbackAfter(...happenings)))).toEqual([
+      "sending",
+      "retrying",
+      "retrying",
+      "retrying",
+      "retrying",
+      "failed",
+    ]);
+  });
+
+  it('the status of a callback is "sending" while its first attempt waits for the time in the schedule, and "retrying" after an interrupted attempt', () => {
+    const policy = aPolicy({ scheduleMs: [MINUTE] });
+    expect(callbackStatus(callbackAfter([0, report, policy]))).toBe("sending");
+    const cut = callbackAfter(finish, [SECOND, anEndAs(1, "interrupted")]);
+    expect(callbackStatus(cut)).toBe("retrying");
+  });
+
+  it('the status of a callback that has failed is "sending" again during the first attempt of a redelivery, and "retrying" after it', () => {
+    const order: TimedEvent = [THIRD_AT * 2, aRedelivery({ attempts: 2 })];
+    const again = [...untilFailed, order];
+    expect(callbackStatus(callbackAfter(...again))).toBe("sending");
+    const ended: TimedEvent = [THIRD_AT * 2 + SECOND, anEnd(4)];
+    expect(callbackStatus(callbackAfter(...again, ended))).toBe("retrying");
   });
 });

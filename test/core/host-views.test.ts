@@ -29,7 +29,7 @@ it("the list of the hosts that receive callbacks begins with those that fail now
   expect(hosts.map(({ host }) => host)).toEqual([HOST, "bad", "good"]);
   const [failing, bad] = hosts;
   expect(failing).toMatchObject({
-    callbacks: { total: 0, delivered: 0, failed: 0, sending: 0 },
+    callbacks: { total: 0, delivered: 0, failed: 0, sending: 0, retrying: 0 },
     success_rate: null,
     failing: {
       since: secondsAgo(30),
@@ -42,7 +42,7 @@ it("the list of the hosts that receive callbacks begins with those that fail now
   });
   expect(bad).toEqual({
     host: "bad",
-    callbacks: { total: 4, delivered: 2, failed: 2, sending: 0 },
+    callbacks: { total: 4, delivered: 2, failed: 2, sending: 0, retrying: 0 },
     success_rate: 0.5,
     attempts_per_callback: 2,
     failing: null,

@@ -220,7 +220,7 @@ describe("the row of a finished task", () => {
       {
         ...DELIVERED,
         ...UNSETTLED,
-        callback: "sending",
+        callback: "retrying",
         outcomes: { rejected: 1 },
         lastOutcome: "rejected",
         lastStatusCode: 503,
@@ -344,7 +344,9 @@ describe("the index row of a redelivered task", () => {
 
   it('the column callback in the index row of a redelivered task is "sending" again while the redelivery is due', () => {
     const state = { kind: "due", nextAttemptAt: NOW + 2 * DAY } as const;
-    const row = rowOf(aFinishedTask({ callback: aCallback({ attempts: [again], state }) }), POLICY);
+    const series = { number: 2, started: 0, ordered: 1, keyName: null };
+    const callback = aCallback({ attempts: [again], series, state });
+    const row = rowOf(aFinishedTask({ callback }), POLICY);
     expect(row).toMatchObject({ callback: "sending", dueAt: NOW + 2 * DAY, settledAt: null });
   });
 

@@ -23,7 +23,9 @@ describe("waitBeforeMs", () => {
   ])(
     "waitBeforeMs returns the schedule's wait before a callback attempt; a redelivery starts at once and repeats the last wait as often as needed: %s",
     (_what, policy, ordered, waits) => {
-      expect(waits.map((_, index) => waitBeforeMs(policy, index, ordered))).toEqual(waits);
+      expect(waits.map((_, index) => waitBeforeMs(policy.scheduleMs, index, ordered))).toEqual(
+        waits,
+      );
     },
   );
 });

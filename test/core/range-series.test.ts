@@ -22,6 +22,7 @@ function aStep(
     callbacks: {
       waiting: 0,
       sending: 0,
+      retrying: 0,
       delivered: 0,
       failed: 0,
       attempts: 0,

@@ -135,7 +135,7 @@ it("the view of a finished task says whether its callback waits for the end of a
   expect(view(waiting, aPolicy()).callback).not.toHaveProperty("paused");
   for (const reader of ["operator", "account"]) {
     const { callback } = view(waiting, aPolicy({ pausedAt: NOW }), reader);
-    expect(callback).toMatchObject({ status: "sending", paused: true, next_attempt_at: NOW_S });
+    expect(callback).toMatchObject({ status: "retrying", paused: true, next_attempt_at: NOW_S });
   }
   const delivered = view(aFinishedTask(), aPolicy({ pausedAt: NOW }));
   expect(delivered.callback).not.toHaveProperty("paused");

@@ -81,7 +81,7 @@ describe("the view of an open task", () => {
   });
 });
 
-const sending = aFinishedTask({
+const retrying = aFinishedTask({
   account: ACCOUNT,
   registration: aRegistration({ metadata: { order: 7 } }).registration,
   callback: aCallback({
@@ -93,12 +93,12 @@ const sending = aFinishedTask({
   }),
 });
 
-function sendingView(excerpt: object) {
+function retryingView(excerpt: object) {
   return {
     ...JSON.parse(BODY),
     callback: {
       url: URL_A,
-      status: "sending",
+      status: "retrying",
       attempts: [
         {
           number: 1,
@@ -180,11 +180,11 @@ describe("the view of a finished task", () => {
   it("the view of a finished task shows the operator each attempt with the status, headers and body of the receiver's response", () => {
     const answer = { content_type: "text/html", retry_after: "60" };
     const excerpt = { answer, response_excerpt: "try later" };
-    expect(taskView(sending, "operator")).toBe(JSON.stringify(sendingView(excerpt)));
+    expect(taskView(retrying, "operator")).toBe(JSON.stringify(retryingView(excerpt)));
   });
 
   it("the view of a finished task shows an account the status of the receiver's response, but not its headers and body", () => {
-    expect(taskView(sending, "account")).toBe(JSON.stringify(sendingView({})));
+    expect(taskView(retrying, "account")).toBe(JSON.stringify(retryingView({})));
   });
 
   it("the view of a finished task begins with the callback body, byte for byte", () => {

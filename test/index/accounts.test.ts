@@ -47,7 +47,15 @@ it("GET /v1/accounts/{account}/stats counts by default the account's tasks of th
       failed: 1,
       failures: { timeout: 1 },
     },
-    callbacks: { waiting: 0, sending: 0, delivered: 1, failed: 1, attempts: 4, success_rate: 0.5 },
+    callbacks: {
+      waiting: 0,
+      sending: 0,
+      retrying: 0,
+      delivered: 1,
+      failed: 1,
+      attempts: 4,
+      success_rate: 0.5,
+    },
   };
   const path = `/v1/accounts/${account}/stats`;
   for (const sent of [{}, { key }]) {

@@ -115,6 +115,8 @@ const FILTERS: readonly [string, Parameters<typeof aRow>[0]][] = [
   ["status=failed", { status: "failed" }],
   ["callback=failed", { callback: "failed" }],
   ["callback=waiting", { callback: "waiting" }],
+  ["callback=sending", { callback: "sending" }],
+  ["callback=retrying", { callback: "retrying" }],
   ["model=kling%202", { model: "kling 2" }],
   ["provider=kling", { provider: "kling" }],
   ["account=b", { account: "b" }],
@@ -141,6 +143,18 @@ const FILTERS: readonly [string, Parameters<typeof aRow>[0]][] = [
     { ...MATCHING, status: "failed", callback: "failed" },
   ],
 ];
+
+it("GET /v1/tasks?callback=open lists the tasks whose callback is sending or retrying, also beside other filters, and counts them", async () => {
+  const callbacks = ["sending", "retrying", "waiting", "delivered", "failed", null] as const;
+  await insert(...callbacks.map((callback, age) => agedRow(age, { callback, account: "b" })));
+  await insert(agedRow(9, { callback: "retrying", account: "c" }));
+  const all = await list("?callback=open");
+  const found = ["sending", "retrying", "retrying"].map((of) => ({ callback: { status: of } }));
+  expect(all.data).toMatchObject(found);
+  expect(all.data).toHaveLength(3);
+  expect((await list("?callback=open&account=b")).data).toHaveLength(2);
+  expect(await counted("callback=open")).toMatchObject({ count: 3 });
+});
 
 it.each(FILTERS)(
   "GET /v1/tasks?%s lists exactly the tasks that match this query, newest first",

@@ -16,7 +16,7 @@ import {
   db,
   HOUR,
   insert,
-  SENDING,
+  RETRYING,
   UNANSWERED,
   UNTRIED,
   useIndex,
@@ -180,7 +180,7 @@ it("GET /metrics counts tasks by status and model, callbacks by outcome and host
     }),
     aRow({ model: "a", status: "failed", ...UNTRIED, callback: null, host: null }),
     aRow({ ...open, model: "b", status: "processing", ...UNTRIED, dueAt: START + HOUR }),
-    aRow({ ...open, model: "b", ...SENDING, dueAt: START - 90_000 }),
+    aRow({ ...open, model: "b", ...RETRYING, dueAt: START - 90_000 }),
   );
   await cron();
   expect(await metrics({ PAUSED: "true" })).toEqual([
@@ -383,7 +383,7 @@ it("the totals of GET /metrics count each task, its end, its refund and each cal
     "callback_attempts timeout": 3,
   };
   expect(await risenTotals()).toEqual(first);
-  const failed = { ...task, ...SENDING, status: "failed", refunded: 1, version } as const;
+  const failed = { ...task, ...RETRYING, status: "failed", refunded: 1, version } as const;
   await insert(failed);
   const second = { ...first, "ended failed": 1, refunds: 1, "callback_attempts rejected": 1 };
   expect(await risenTotals()).toEqual(second);

@@ -47,7 +47,7 @@ async function anOutage(): Promise<void> {
     ),
     aRow({
       ...FAILURE,
-      callback: "sending",
+      callback: "retrying",
       attempts: 1,
       settledAt: null,
       expiresAt: null,

@@ -18,7 +18,15 @@ const buckets = (at: Readonly<Record<number, number>> = {}) =>
 
 const STEP = {
   tasks: { total: 0, pending: 0, processing: 0, completed: 0, failed: 0, failures: {} },
-  callbacks: { waiting: 0, sending: 0, delivered: 0, failed: 0, attempts: 0, outcomes: {} },
+  callbacks: {
+    waiting: 0,
+    sending: 0,
+    retrying: 0,
+    delivered: 0,
+    failed: 0,
+    attempts: 0,
+    outcomes: {},
+  },
   latency: { first_attempt: buckets(), settled: buckets() },
 };
 

@@ -51,20 +51,22 @@ it("GET /v1/stats states when the cron has counted, the tasks by status, callbac
     aRow({ model: "b", callback: null, host: null, attempts: 0 }),
     aRow({ model: "b", status: "pending", callback: "waiting", attempts: 0, dueAt: START }),
     aRow({ model: "b", callback: "sending", attempts: 1, dueAt: START }),
+    aRow({ model: "b", callback: "retrying", attempts: 1, dueAt: START }),
   );
   await cron();
   const { counted_at: countedAt, tasks, callbacks, models } = await stats();
   expect(countedAt).toBe(START_S);
-  expect(tasks).toEqual({ total: 6, completed: 4, failed: 1, pending: 1 });
+  expect(tasks).toEqual({ total: 7, completed: 5, failed: 1, pending: 1 });
   expect(callbacks).toEqual({
     delivered: 2,
     failed: 1,
     waiting: 1,
     sending: 1,
+    retrying: 1,
     success_rate: 0.6667,
     attempts_per_callback: 2,
   });
-  expect(JSON.stringify(models)).toBe('{"__proto__":1,"a":2,"b":3}');
+  expect(JSON.stringify(models)).toBe('{"__proto__":1,"a":2,"b":4}');
 });
 
 it("GET /v1/stats sums the credits of the tasks in its time range that were held, earned, released and refunded", async () => {

@@ -93,7 +93,7 @@ export function aRow(fields: Partial<IndexRow> = {}): IndexRow {
 
 /** Callbacks of a row: not tried yet, waiting for the second attempt, and failed. */
 export const UNTRIED = { callback: "waiting", attempts: 0, outcomes: {} } as const;
-export const SENDING = { callback: "sending", attempts: 2, outcomes: { rejected: 1 } } as const;
+export const RETRYING = { callback: "retrying", attempts: 2, outcomes: { rejected: 1 } } as const;
 export const UNANSWERED = { callback: "failed", attempts: 3, outcomes: { timeout: 3 } } as const;
 
 /** Writes rows as the relay does, in batches that D1 accepts. */

@@ -21,7 +21,7 @@ export function callbackFault(
   const isOrdered = after.series.number > from.series.number;
   const isHeldBack = change.setting.isPaused && from.state.kind === "due";
   const isJoined = isHeldBack && isEqual(from.state, after.state);
-  const changed = stayFault(from, after, isOrdered || isJoined);
+  const changed = stayFault(change, from, after, isOrdered || isJoined);
   if (changed !== null) return changed;
   if (from.state.kind === "in_flight") return endFault(change, from, from.state, after);
   const opened = after.state.kind === "in_flight" ? openFault(change, from, after.state) : null;
@@ -42,10 +42,19 @@ export function callbackFault(
  * Checks the fields of a callback that never change, or only with another redelivery, also one that joins a
  * waiting attempt.
  */
-function stayFault(from: Callback, after: Callback, mayChange: boolean): string | null {
+function stayFault(
+  { history }: Change,
+  from: Callback,
+  after: Callback,
+  mayChange: boolean,
+): string | null {
   const isDeliveredStill = from.deliveredAt === null || after.deliveredAt === from.deliveredAt;
   return firstViolation({
     "a callback once delivered stays so": isDeliveredStill,
+    "a callback has the schedule with which its task was created": isEqual(
+      after.terms?.scheduleMs ?? null,
+      history.scheduleMs,
+    ),
     "the URL stays": mayChange || after.url === from.url,
     "the keyed redeliveries stay":
       mayChange || isEqual(from.keyedRedeliveries, after.keyedRedeliveries),
@@ -64,8 +73,9 @@ function endFault(
     return "an ended attempt is recorded";
   const { outcome } = attempt;
   const isOwn = history.written.openers.get(open.number) === instance;
-  const total = after.series.ordered ?? setting.scheduleMs.length;
-  const nextAt = endOf(attempt) + waitAfterLastMs(after, setting.scheduleMs);
+  const scheduleMs = history.scheduleMs ?? setting.scheduleMs;
+  const total = after.series.ordered ?? scheduleMs.length;
+  const nextAt = endOf(attempt) + waitAfterLastMs(after, scheduleMs);
   return firstViolation({
     "only a dead instance is interrupted": outcome !== "interrupted" || !isOwn || hadFault,
     "the recorded outcome is the received one":
@@ -101,14 +111,14 @@ function openFault(
 
 /** Tells whether a commit that begins a series plans its first attempt at the right time. */
 function isWaitRight(
-  { now, setting }: Change,
+  { now, setting, history }: Change,
   from: Callback,
   after: Callback,
   isOrdered: boolean,
 ): boolean {
   const isBegun = isOrdered || from.state.kind === "held";
   if (!isBegun || isHeld(after)) return true;
-  const waitMs = isOrdered ? 0 : (setting.scheduleMs[0] ?? 0);
+  const waitMs = isOrdered ? 0 : ((history.scheduleMs ?? setting.scheduleMs)[0] ?? 0);
   if (waitMs === 0 && !setting.isPaused) return after.state.kind === "in_flight";
   return after.state.kind === "due" && after.state.nextAttemptAt === now + waitMs;
 }

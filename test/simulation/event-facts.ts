@@ -35,6 +35,20 @@ export function recordEvent(
   history.possibleEnds.push(...possibleEnds(event, record, setting, now));
 }
 
+/** Returns the waits before the attempts of the callback that an event states for the task that it creates. */
+export function statedSchedule(event: OutsideEvent): readonly number[] | null {
+  const stated = statedIn(event);
+  // Without a URL there is no callback to which the schedule would belong.
+  return stated === null || stated.callbackUrl === null
+    ? null
+    : (stated.callbackScheduleMs ?? null);
+}
+
+function statedIn(event: OutsideEvent) {
+  if (event.type === "register") return event.registration;
+  return event.type === "report" ? event.creation : null;
+}
+
 /** Records what an event for a task that has ended may cause. */
 function recordLateEvent(
   history: TaskHistory,

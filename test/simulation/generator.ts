@@ -71,6 +71,16 @@ export const SUBMISSION: SubmissionStart = {
   requestDigest: "request",
   endpoint: null,
 };
+/** Callback URLs and schedules of new tasks; a quarter has no URL. */
+const CALLBACKS = [
+  ...Array.from({ length: 6 }, () => ({ callbackUrl: URL_A })),
+  { callbackUrl: URL_A, callbackScheduleMs: [0, MINUTE] },
+  { callbackUrl: URL_A, callbackScheduleMs: [7 * SECOND, MINUTE, HOUR, MINUTE] },
+  { callbackUrl: URL_A, callbackScheduleMs: [MINUTE] },
+  { callbackUrl: null },
+  { callbackUrl: null },
+  { callbackUrl: null, callbackScheduleMs: [0, SECOND] },
+];
 /** Share of the registrations with which the relay submits the job itself. */
 const SUBMITTED_SHARE = 0.3;
 /** Share of the submissions with a key of the customer. */
@@ -350,7 +360,7 @@ function beginning(random: Random): OutsideEvent {
 export function registration(random: Random): RegisterEvent {
   if (random.isLucky(SUBMITTED_SHARE)) return submitting(random);
   return random.weighted(REGISTRATIONS)({
-    callbackUrl: random.pick([URL_A, URL_A, URL_A, null]),
+    ...random.pick(CALLBACKS),
     provider: random.pick([null, CONNECTION, CONNECTION]),
     deadlineMs: random.pick([null, null, MINUTE, 2 * DAY]),
     job: random.isLucky(0.3) ? JOB : null,
@@ -360,7 +370,7 @@ export function registration(random: Random): RegisterEvent {
 /** Returns the registration of a task whose job the relay submits itself. */
 function submitting(random: Random): RegisterEvent {
   const given = random.weighted(REGISTRATIONS)({
-    callbackUrl: random.pick([URL_A, URL_A, URL_A, null]),
+    ...random.pick(CALLBACKS),
     provider: CONNECTION,
     deadlineMs: random.pick([null, null, MINUTE, 2 * DAY]),
   });
@@ -387,7 +397,7 @@ function keyed(submission: SubmissionStart, random: Random): SubmissionStart {
 
 function report(random: Random, mayCreate: number): ReportEvent {
   const isProcessing = random.isLucky(0.25);
-  const callbackUrl = random.pick([URL_A, URL_A, null]);
-  const creation = random.isLucky(mayCreate) ? build.aCreation({ callbackUrl }) : null;
+  const callback = random.pick(CALLBACKS);
+  const creation = random.isLucky(mayCreate) ? build.aCreation(callback) : null;
   return build.aReport(isProcessing ? build.PROCESSING : random.pick(RESULTS), creation);
 }

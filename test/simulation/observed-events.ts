@@ -38,6 +38,7 @@ export function observedEvents({ before, after }: Change, source: string): reado
     ["a callback is redelivered", callback !== null && callback.series.number > 1],
     [`attempt ${attempts.length} is interrupted`, attempts.at(-1)?.outcome === "interrupted"],
     ["a series fails", callback?.state.kind === "failed"],
+    ["a schedule of a task is used up", isUsedUp(after)],
     ["a release is booked", isReleased(after)],
     ["a copy is kept", hasCopy(after, "kept")],
     ["a copy is lost", hasCopy(after, "lost")],
@@ -49,6 +50,11 @@ export function observedEvents({ before, after }: Change, source: string): reado
     ...observedWaits(callback),
     ...seen.flatMap(([what, isSeen]) => (isSeen ? [what] : [])),
   ];
+}
+
+function isUsedUp({ callback }: TerminalTask): boolean {
+  const isAutomatic = callback?.series.ordered === null;
+  return isAutomatic && callback.terms !== undefined && callback.state.kind === "failed";
 }
 
 function isReleased({ credits }: TerminalTask): boolean {

@@ -36,6 +36,7 @@ const EXPECTED_EVENTS = [
   "a series goes on after a crash",
   "a series is interrupted again",
   "a series fails",
+  "a schedule of a task is used up",
   "a callback is redelivered",
   "a deadline is extended",
   "a hook is kept",

@@ -89,6 +89,8 @@ export class TaskHistory {
   readonly submissionId: string | null;
   /** States that the caller of the submission does not wait for the upstream's answer. */
   readonly isCall: boolean;
+  /** Waits before the attempts of the callback that the task was created with; null when the configuration decides. */
+  readonly scheduleMs: readonly number[] | null;
   /** Number of calls that were sent to submit the job. */
   calls = 0;
   /** States that the object of the call has asked to begin it. */
@@ -132,11 +134,12 @@ export class TaskHistory {
   /** Versions in the notices that the operator has received. */
   readonly noticedVersions = new Set<number>();
 
-  constructor({ credits, submission }: TaskRecord) {
+  constructor({ credits, submission }: TaskRecord, scheduleMs: readonly number[] | null) {
     this.chargeId = credits?.chargeId ?? null;
     this.amount = credits?.amount ?? null;
     this.submissionId = submission?.id ?? null;
     this.isCall = submission?.isCall === true;
+    this.scheduleMs = scheduleMs;
   }
 
   recordAlarm(now: number): void {

@@ -33,12 +33,12 @@ async function callbackAfter(answer: Answer): Promise<unknown> {
 
 it.each([
   ["delivered", "delivered", 204],
-  ["redirected", "sending", 307],
-  ["rejected", "sending", 500],
+  ["redirected", "retrying", 307],
+  ["rejected", "retrying", 500],
 ])(
   "a callback attempt has the outcome %s, and its callback the status %s, after a response with the HTTP status %i",
   async (outcome, state, code) => {
-    const due = state === "sending" ? { next_attempt_at: START_S + 180 } : {};
+    const due = state === "retrying" ? { next_attempt_at: START_S + 180 } : {};
     expect(await callbackAfter(status(code))).toMatchObject({
       status: state,
       attempts: [{ number: 1, outcome, status_code: code }],
@@ -63,7 +63,7 @@ it.each([
 
 it("a callback attempt has the outcome unreachable and no status_code when the connection fails", async () => {
   const callback = await callbackAfter(refused);
-  expect(callback).toMatchObject({ status: "sending", attempts: [{ outcome: "unreachable" }] });
+  expect(callback).toMatchObject({ status: "retrying", attempts: [{ outcome: "unreachable" }] });
   expect(JSON.stringify(callback)).not.toContain("status_code");
 });
 
@@ -114,7 +114,7 @@ it("when the relay's settings forbid a callback_url that they allowed at the reg
   expect(received).toEqual([]);
   expect(await read(id)).toMatchObject({
     callback: {
-      status: "sending",
+      status: "retrying",
       attempts: [{ number: 1, outcome: "blocked" }],
       next_attempt_at: START_S + 180,
     },

@@ -169,7 +169,7 @@ it("a callback attempt cut off by an eviction of the task's Durable Object is re
   const started_at = START_S;
   const attempt = { number: 1, started_at, duration_ms: WATCHDOG_MS, outcome: "interrupted" };
   const next_attempt_at = START_S + (WATCHDOG_MS + 5_000) / 1000;
-  const callback = { status: "sending", attempts: [attempt], next_attempt_at };
+  const callback = { status: "retrying", attempts: [attempt], next_attempt_at };
   expect(await read(id)).toMatchObject({ callback });
   expect(await stored(id)).toMatchObject({ alarm: START + WATCHDOG_MS + 5_000 });
   await wake(id, 5_000);

@@ -82,7 +82,7 @@ it.each(WAYS)(
     await finish(aCompletion(id, { completed_at: START_S - 5 }));
     expect(await (await readBy(task)).text()).toBe(
       `{"id":"${id}","status":"completed","model":"m","created_at":${START_S},"completed_at":${START_S - 5},` +
-        `"output":{"urls":["${VIDEO}"],"metadata":{}},"callback":{"status":"sending"}}`,
+        `"output":{"urls":["${VIDEO}"],"metadata":{}},"callback":{"status":"retrying"}}`,
     );
     const failed = await aLinkedTask({ callback_url: null });
     await finish(aFailure(failed.id));

@@ -68,7 +68,7 @@ it("GET /v1/tasks/{id}/events with a status token sends the task's state and eac
   expect(stagesOf(events)).toEqual([
     ["pending", { status: "waiting" }],
     ["processing", { status: "waiting" }],
-    ["completed", { status: "sending" }],
+    ["completed", { status: "retrying" }],
     ["completed", { status: "delivered" }],
   ]);
   const etag = (await call(link, { key: null })).headers.get("ETag");

@@ -43,6 +43,7 @@ export const readAccountStatsDescription = {
       callbacks: {
         waiting: 1,
         sending: 0,
+        retrying: 0,
         delivered: 10,
         failed: 1,
         attempts: 13,

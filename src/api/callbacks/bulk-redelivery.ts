@@ -148,6 +148,7 @@ function expectedOf({ callback }: ListedTask): Effect {
     case "waiting":
       return "task_open";
     case "sending":
+    case "retrying":
       return "series_running";
     case "delivered":
     case "failed":

@@ -18,6 +18,7 @@ export const TaskCounts = z.strictObject({
 export const CALLBACK_COUNTS = {
   waiting: Count,
   sending: Count,
+  retrying: Count,
   delivered: Count,
   failed: Count,
   attempts: Count,

@@ -41,6 +41,7 @@ export function callbacksView(rows: readonly Counted[]) {
   return {
     waiting: sumOf(rows, "callback", "waiting"),
     sending: sumOf(rows, "callback", "sending"),
+    retrying: sumOf(rows, "callback", "retrying"),
     delivered: sumOf(rows, "callback", "delivered"),
     failed: sumOf(rows, "callback", "failed"),
     attempts: rows.reduce((total, { attempts }) => total + attempts, 0),

@@ -1,3 +1,4 @@
+import { isOpenStatus } from "../../core/record/callback.ts";
 import { HOUR_MS } from "../../core/time.ts";
 import type { HostCount } from "../../index-db/step-counts.ts";
 import type { Found, TroubledTask } from "../../index-db/troubled-tasks.ts";
@@ -40,7 +41,7 @@ const MIN_FAILING = 3;
 
 /** Tells whether the last attempt of a task's callback has failed and another attempt will follow. */
 export function isStillSending({ callback, lastOutcome }: TroubledTask): boolean {
-  return callback === "sending" && lastOutcome !== null && lastOutcome !== "delivered";
+  return isOpenStatus(callback) && lastOutcome !== null && lastOutcome !== "delivered";
 }
 
 /**

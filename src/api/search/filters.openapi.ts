@@ -29,7 +29,10 @@ export const LIST_PARAMETERS = {
     description: "Tasks with an output whose copy was given up, so that it is not kept.",
     example: "lost",
   },
-  callback: { description: "Tasks whose callback has this status.", example: "failed" },
+  callback: {
+    description: "Tasks whose callback has this status; `open`: `sending` or `retrying`.",
+    example: "failed",
+  },
   model: { description: "Tasks of this model.", example: "seedance-1-pro" },
   provider: { description: "Tasks of this connection. Only operators may ask.", example: "fal" },
   account: { description: "Tasks of this account. Only operators may ask.", example: "acme" },

@@ -25,7 +25,7 @@ const ListParameters = {
   submission: z.optional(z.enum(["queued", "sending", "accepted", "unknown", "refused"])),
   refusal: z.optional(z.enum(REFUSAL_CLASSES)),
   outputs: z.optional(z.enum(["lost"])),
-  callback: z.optional(z.enum(["waiting", "sending", "delivered", "failed"])),
+  callback: z.optional(z.enum(["waiting", "open", "sending", "retrying", "delivered", "failed"])),
   model: z.optional(z.string().check(z.minLength(1), z.maxLength(256))),
   provider: z.optional(z.string().check(z.minLength(1), z.maxLength(64))),
   account: z.optional(AccountId),

@@ -69,7 +69,13 @@ function hostView(
   const good = rows.filter(({ callback }) => callback === "delivered").map(({ hour }) => hour);
   return {
     host,
-    callbacks: { total: total(rows), delivered, failed, sending: sumOf(rows, "sending") },
+    callbacks: {
+      total: total(rows),
+      delivered,
+      failed,
+      sending: sumOf(rows, "sending"),
+      retrying: sumOf(rows, "retrying"),
+    },
     success_rate: ratio(delivered, delivered + failed),
     attempts_per_callback: ratio(
       ended.reduce((sum, { attempts }) => sum + attempts, 0),

@@ -21,7 +21,13 @@ const WINDOW_FIELDS = {
 
 const HOST_FIELDS = {
   host: z.string(),
-  callbacks: z.strictObject({ total: Count, delivered: Count, failed: Count, sending: Count }),
+  callbacks: z.strictObject({
+    total: Count,
+    delivered: Count,
+    failed: Count,
+    sending: Count,
+    retrying: Count,
+  }),
   success_rate: Ratio,
   attempts_per_callback: Ratio,
   failing: described(
@@ -88,7 +94,7 @@ const WINDOW = {
 
 const HOST = {
   host: "client.example.com",
-  callbacks: { total: 24, delivered: 24, failed: 0, sending: 0 },
+  callbacks: { total: 24, delivered: 24, failed: 0, sending: 0, retrying: 0 },
   success_rate: 1,
   attempts_per_callback: 1,
   failing: null,

@@ -1,4 +1,5 @@
 import type { Config } from "../../config/config.ts";
+import { isOpenStatus } from "../../core/record/callback.ts";
 import { SECOND_MS, toSeconds } from "../../core/time.ts";
 import type { Env } from "../../env.ts";
 import { shardsOf } from "../../index-db/shards.ts";
@@ -125,7 +126,7 @@ function viewOf(facts: Facts) {
  */
 function nowView({ open, next }: IndexFacts, now: number) {
   const sending = next.tasks.filter(
-    (task) => task.callback === "sending" && !isProbablyRefunding(task, now),
+    (task) => isOpenStatus(task.callback) && !isProbablyRefunding(task, now),
   );
   const refunding = next.tasks.filter((task) => isProbablyRefunding(task, now));
   return {

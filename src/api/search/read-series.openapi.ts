@@ -68,6 +68,7 @@ export const readSeriesDescription = {
           callbacks: {
             waiting: 1,
             sending: 0,
+            retrying: 0,
             delivered: 4,
             failed: 0,
             attempts: 5,

@@ -28,6 +28,11 @@ const ResponseExcerpt = maybe(
   "At most 1 KiB of the receiver's answer. Only operators see it.",
 );
 
+const ScheduleS = maybe(
+  z.array(Count),
+  "Waits before the attempts, in seconds, where the task has waits of its own.",
+);
+
 /** Members that describe the HTTP request of a callback: its method, URL, headers and body. */
 export const SENT_FIELDS = {
   method: z.literal("POST"),
@@ -69,6 +74,7 @@ export const WaitingCallback = named(
   "WaitingCallback",
   z.strictObject({
     url: z.string(),
+    schedule_s: ScheduleS,
     status: z.literal("waiting"),
     attempts: z.array(Attempt).check(z.maxLength(0)),
   }),
@@ -79,9 +85,10 @@ export const Callback = named(
   "Callback",
   z.strictObject({
     url: z.string(),
+    schedule_s: ScheduleS,
     status: described(
-      z.enum(["sending", "delivered", "failed"]),
-      "State of the latest series. `sending` until it ends: an attempt is under way, or waits until `next_attempt_at`.",
+      z.enum(["sending", "retrying", "delivered", "failed"]),
+      "State of the latest series. `sending` until its first attempt has ended, then `retrying` until one is delivered or the last has failed: the next attempt is under way, or waits until `next_attempt_at`.",
     ),
     attempts: described(z.array(Attempt), "The last 20 attempts, oldest first."),
     waits_for: maybe(z.literal("refund"), "The first attempt waits until credits are refunded."),

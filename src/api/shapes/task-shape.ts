@@ -260,7 +260,9 @@ const REGISTERED_FIELDS = {
 
 const STATUS_FIELDS = {
   callback: described(
-    z.nullable(z.strictObject({ status: z.enum(["waiting", "sending", "delivered", "failed"]) })),
+    z.nullable(
+      z.strictObject({ status: z.enum(["waiting", "sending", "retrying", "delivered", "failed"]) }),
+    ),
     "Null without a `callback_url`.",
   ),
 };
@@ -331,7 +333,7 @@ export const ListedTask = named(
     upstream: maybe(z.strictObject({ id: z.string() }), "The attached job. Only operators see it."),
     callback: z.nullable(
       z.strictObject({
-        status: z.enum(["waiting", "sending", "delivered", "failed"]),
+        status: z.enum(["waiting", "sending", "retrying", "delivered", "failed"]),
         host: z.nullable(z.string()),
         attempts: described(Count, "Number of attempts so far."),
         last_outcome: z.optional(z.string()),

@@ -3,6 +3,7 @@ import { PriceForm, priceOf } from "../../config/price.ts";
 import { parseJsonAsSent } from "../../core/json.ts";
 import type { Price } from "../../core/record/price-rule.ts";
 import { readerOf, type Caller } from "../../objects/task/caller.ts";
+import { CallbackSchedule, scheduleIn } from "../callbacks/callback-schedule.ts";
 import { AccountId, TaskId, TimeS } from "../http/fields.ts";
 import { type Issue, invalidRequest, Problem } from "../http/problem.ts";
 import { Labels } from "../tasks/task-schemas.ts";
@@ -10,6 +11,8 @@ import { Labels } from "../tasks/task-schemas.ts";
 /** Values of the `Relay-…` headers of a submission. The value of an absent header is null. */
 export interface RelayHeaders {
   readonly callbackUrl: string | null;
+  /** Waits before the attempts of the callback, in milliseconds. */
+  readonly callbackScheduleMs: readonly number[] | null;
   readonly metadata: z.output<typeof Labels> | null;
   readonly taskId: string | null;
   /** Deadline of the task, in Unix seconds. */
@@ -36,7 +39,13 @@ const FOR_OPERATORS = [
   "Relay-Credits",
   "Relay-Price",
 ];
-const FOR_ALL = ["Relay-Callback-Url", "Relay-Metadata", "Relay-Start-By", "Relay-Key"];
+const FOR_ALL = [
+  "Relay-Callback-Url",
+  "Relay-Callback-Schedule",
+  "Relay-Metadata",
+  "Relay-Start-By",
+  "Relay-Key",
+];
 
 /**
  * Reads the `Relay-…` headers of a submission, in which the caller tells the relay what the upstream need not know,
@@ -69,6 +78,9 @@ export function readRelayHeaders(headers: Headers, caller: Caller): RelayHeaders
   const header = headers.has("Relay-Price") ? "Relay-Price" : "Relay-Credits";
   const found: RelayHeaders = {
     callbackUrl: headers.get("Relay-Callback-Url"),
+    callbackScheduleMs: read("Relay-Callback-Schedule", CallbackSchedule, (text) =>
+      scheduleIn(text, wholeNumber),
+    ),
     metadata: read("Relay-Metadata", Labels, parseJsonAsSent),
     taskId: read("Relay-Task-Id", TaskId, (text) => text),
     deadlineAtS: read("Relay-Deadline-At", TimeS, wholeNumber),

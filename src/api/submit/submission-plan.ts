@@ -10,6 +10,7 @@ import type { SecretsOfCall } from "../../outbound/answer-secrets.ts";
 import { sha256, toBase64Url } from "../../security/encoding.ts";
 import { sealKey } from "../../security/sealed-key.ts";
 import { isLoopback } from "../../security/url-rules.ts";
+import { requireSchedule } from "../callbacks/callback-schedule.ts";
 import { refusalOf } from "../callbacks/callback-url.ts";
 import { canHooksArrive, hookUrl } from "../hooks/hook-url.ts";
 import { invalidRequest } from "../http/problem.ts";
@@ -217,6 +218,11 @@ function registrationOf(
   if (price !== null) requireName(asked, submitCall);
   return {
     callbackUrl: callbackUrlOf(asked, prepared, place, submitCall, accountId !== null),
+    ...requireSchedule(
+      asked.callbackScheduleMs,
+      submitCall.runtime.config,
+      "/Relay-Callback-Schedule",
+    ),
     provider: place.connection.name,
     parameters: prepared.parameters,
     metadata: asked.metadata,

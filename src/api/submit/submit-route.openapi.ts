@@ -12,6 +12,7 @@ export const submitJobDescription = {
       "Idempotency-Key",
       "Prefer",
       "Relay-Callback-Url",
+      "Relay-Callback-Schedule",
       "Relay-Metadata",
       "Relay-Start-By",
       "Relay-Key",

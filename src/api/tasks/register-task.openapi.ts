@@ -31,6 +31,8 @@ export const registerTaskDescription = {
       id: "Id of the task, a UUID; made by the relay when it is absent.",
       model: "Name of the model, which the callback repeats.",
       callback_url: "URL that gets the callback: https, and no private address.",
+      callback_schedule_s:
+        "Waits before the attempts of the callback, each from the end of the attempt before, or `day` for 0, 5, 300, 1,800, 7,200, 18,000, 36,000 and 36,000. Together at most RETENTION_DAYS. CALLBACK_SCHEDULE_S by default.",
       account: "Account that owns the task and is charged.",
       provider: "Connection that does the work, for a hook URL and for polls.",
       parameters: "Parameters of the job. The relay only stores them.",

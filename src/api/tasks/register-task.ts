@@ -11,6 +11,7 @@ import { toSeconds } from "../../core/time.ts";
 import { readerOf } from "../../objects/task/caller.ts";
 import { findAccount } from "../accounts/account-client.ts";
 import { taskAnswer } from "../http/answer.ts";
+import { requireSchedule } from "../callbacks/callback-schedule.ts";
 import { requireAcceptable } from "../callbacks/callback-url.ts";
 import { requireConnection } from "./connection.ts";
 import { type HookFields, hookFields } from "../hooks/hook-url.ts";
@@ -33,6 +34,11 @@ export const registerTask = operation(
   { access: "operate", query: NoQuery, body: Registration, takesIdempotencyKey: true },
   async ({ env, runtime, caller, origin, body, idempotencyKey: key }): Promise<Registered> => {
     requireAcceptable(body.callback_url, runtime, origin, body.account !== null);
+    const schedule = requireSchedule(
+      body.callback_schedule_s,
+      runtime.config,
+      "/callback_schedule_s",
+    );
     const price = priceIn(body);
     if (price !== null && body.id === null && key === null) throw nameRequired(body);
     const connection =
@@ -46,7 +52,7 @@ export const registerTask = operation(
       id,
       model: body.model,
       origin,
-      registration: registrationOf(body, price),
+      registration: { ...registrationOf(body, price), ...schedule },
       ...simulatedStartOf(body.model, null, connection),
       ...(await billingOf(body.account, price !== null, env, runtime)),
     };

@@ -16,6 +16,8 @@ export const reportEventDescription = {
       model: "Name of the model. Creates the task when it is unknown.",
       created_at: "When the task was created, in Unix seconds.",
       callback_url: "URL that gets the callback.",
+      callback_schedule_s:
+        "Waits before the attempts of the callback, each from the end of the attempt before, or `day` for 0, 5, 300, 1,800, 7,200, 18,000, 36,000 and 36,000. Together at most RETENTION_DAYS. CALLBACK_SCHEDULE_S by default.",
       account: "Account that owns the task.",
       completed_at: "When the job ended, in Unix seconds.",
       output: "Result of a completed task.",

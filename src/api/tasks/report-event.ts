@@ -5,6 +5,7 @@ import type { Env } from "../../env.ts";
 import type { OutsideEvent } from "../../objects/task/outside-event.ts";
 import { findAccount } from "../accounts/account-client.ts";
 import { taskAnswer } from "../http/answer.ts";
+import { requireSchedule } from "../callbacks/callback-schedule.ts";
 import { refusalOf } from "../callbacks/callback-url.ts";
 import { repeatable, routeOf } from "../http/route.ts";
 import { NoQuery, operation } from "../operation.ts";
@@ -19,12 +20,18 @@ const reportEvent = operation(
   { access: "report", query: NoQuery, body: TaskFinishEvent },
   async ({ env, runtime, caller, origin, body }) => {
     const creation = body.model === null ? null : await creationOf(body, body.model, env);
+    const schedule = requireSchedule(
+      body.callback_schedule_s,
+      runtime.config,
+      "/callback_schedule_s",
+    );
     const event: Extract<OutsideEvent, { type: "report" }> = {
       type: "report",
       id: body.id,
       news: eventNews(body),
       creation: creation && {
         ...creation,
+        ...schedule,
         callbackUrlRefusal: refusalOf(body.callback_url, runtime, origin, body.account !== null),
         origin,
       },

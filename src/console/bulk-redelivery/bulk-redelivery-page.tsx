@@ -227,7 +227,7 @@ async function leftAfter(
 ): Promise<Left | null> {
   if (!bulk.isDone || filters.get("callback") !== "failed") return null;
   const sending = new URLSearchParams(filters);
-  sending.set("callback", "sending");
+  sending.set("callback", "open");
   try {
     await countRequest("LIMIT_LISTS", visit.viewer, visit.env);
     const [ofFailed, ofSending] = await Promise.all(

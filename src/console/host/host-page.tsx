@@ -8,6 +8,7 @@ import { inspectTask } from "../../api/tasks/read-task.ts";
 import { redeliverTask } from "../../api/callbacks/redeliver-task.ts";
 import { taskIn } from "../../api/tasks/task-json.ts";
 import { testCallback, type Tested } from "../../api/callbacks/test-callback.ts";
+import { isOpenStatus } from "../../core/record/callback.ts";
 import { SECOND_MS } from "../../core/time.ts";
 import { may } from "../../objects/task/caller.ts";
 import { StartForm } from "../bulk-redelivery/bulk-redelivery-page.tsx";
@@ -200,7 +201,7 @@ async function redeliverOnce(
   let callback = await callbackOf(id, visit);
   for (
     let waitedMs = 0;
-    waitedMs < WAIT_MS && callback?.status === "sending";
+    waitedMs < WAIT_MS && isOpenStatus(callback?.status);
     waitedMs += PAUSE_MS
   ) {
     await scheduler.wait(PAUSE_MS);

@@ -135,7 +135,7 @@ interface CountsProps {
 }
 
 function CallbackNumbers({ counts: { callbacks, is_capped: isCapped, since } }: CountsProps) {
-  const { delivered, failed, sending } = callbacks;
+  const { delivered, failed, sending, retrying } = callbacks;
   const of7Days = `since=${since}`;
   return (
     <>
@@ -149,7 +149,7 @@ function CallbackNumbers({ counts: { callbacks, is_capped: isCapped, since } }: 
         label="failed in 7 days"
         href={`/tasks?callback=failed&${of7Days}`}
       />
-      <Stat value={countText(sending)} label="being sent" href="/tasks?callback=sending" />
+      <Stat value={countText(sending + retrying)} label="being sent" href="/tasks?callback=open" />
     </>
   );
 }

@@ -21,11 +21,7 @@ export function Now({ problems, now }: NowProps) {
   return (
     <section aria-label="Now" class="stats">
       <Stat value={cappedText(unsettled)} label={`not settled${oldest}`} href="/tasks" />
-      <Stat
-        value={cappedText(sending)}
-        label="callbacks being sent"
-        href="/tasks?callback=sending"
-      />
+      <Stat value={cappedText(sending)} label="callbacks being sent" href="/tasks?callback=open" />
       <Stat value={cappedText(refunding)} label="refunds due" />
       <Stat value={cappedText(overdue)} label="overdue" />
     </section>

@@ -13,6 +13,7 @@ const STATUSES: Readonly<Record<string, readonly [Tone, IconName]>> = {
   failed: ["bad", "cross"],
   waiting: ["idle", "clock"],
   sending: ["busy", "sync"],
+  retrying: ["warn", "sync"],
   delivered: ["ok", "check"],
   rejected: ["bad", "cross"],
   redirected: ["bad", "arrow"],

@@ -1,6 +1,7 @@
 import type { TaskStatus } from "../../api/shapes/task-shape.ts";
 import { readLinkedTask } from "../../api/tasks/read-task.ts";
 import { linkedTaskIn } from "../../api/tasks/task-json.ts";
+import { isOpenStatus } from "../../core/record/callback.ts";
 import { html } from "../http/html-answer.ts";
 import { publicPage } from "../http/page.ts";
 import { isRefresh } from "../http/refresh-request.ts";
@@ -84,5 +85,5 @@ const TEXTS = {
 function refreshOf({ status, callback }: TaskStatus, isCrowded: boolean): number {
   if (status === "pending" || status === "processing")
     return isCrowded ? REFRESH_S.crowded : REFRESH_S.open;
-  return callback?.status === "sending" ? REFRESH_S.sending : REFRESH_S.settled;
+  return isOpenStatus(callback?.status) ? REFRESH_S.sending : REFRESH_S.settled;
 }

@@ -1,5 +1,6 @@
 import { linkOrigin } from "../../api/http/link-origin.ts";
 import { type StatusLink, statusLinkOf } from "../../api/tasks/status-url.ts";
+import { isOpenStatus } from "../../core/record/callback.ts";
 import { SECOND_MS, toSeconds } from "../../core/time.ts";
 import { may } from "../../objects/task/caller.ts";
 import type { FormFault } from "../http/forms.ts";
@@ -47,7 +48,7 @@ function isEndedTask({ task: { status } }: ShownTask): boolean {
 
 function isSettledTask({ task: { callback, credits } }: ShownTask): boolean {
   const isReturning = credits?.state === "refunding" || credits?.state === "releasing";
-  return callback?.status !== "sending" && !isReturning;
+  return !isOpenStatus(callback?.status) && !isReturning;
 }
 
 function Redeliver({ shown: { task }, fault }: Pick<ActionsProps, "shown" | "fault">) {

@@ -6,10 +6,10 @@ import { Time } from "../parts/shown-time.tsx";
 import { FILTER_NAMES, pathWith, RANGES, without } from "./task-parameters.ts";
 
 /** Statuses of callbacks. For each, there is a link above the list of tasks that filters the list by this status. */
-const CHIPS = ["failed", "sending", "waiting"] as const;
+const CHIPS = ["failed", "retrying", "waiting"] as const;
 
 const CHOICES: Readonly<Record<string, readonly string[]>> = {
-  callback: ["failed", "sending", "waiting", "delivered"],
+  callback: ["failed", "open", "sending", "retrying", "waiting", "delivered"],
   status: ["pending", "processing", "completed", "failed"],
   category: [...FAILURE_CATEGORIES, "unknown"],
   submission: ["queued", "sending", "accepted", "unknown", "refused"],

@@ -209,6 +209,8 @@ export interface Creation {
   readonly isAccountUnknown: boolean;
   readonly createdAt: number | null;
   readonly callbackUrl: string | null;
+  /** Waits before the attempts of the callback, in milliseconds. Absent when none were stated. */
+  readonly callbackScheduleMs?: readonly number[];
   /** Reason why the URL rules refuse `callbackUrl`. Null when they do not refuse it. */
   readonly callbackUrlRefusal: string | null;
   readonly origin: string;

@@ -38,9 +38,9 @@ export function finish(
   policy: Policy,
   now: number,
 ): TerminalTask {
-  const { callbackUrl, deadlineAt: _, tracking: __, ...base } = task;
+  const { callbackUrl, callbackTerms, deadlineAt: _, tracking: __, ...base } = task;
   const credits = result.status === "failed" ? startRefund(task.credits, now) : task.credits;
-  const callback = callbackUrl === null ? null : automaticSeries(callbackUrl);
+  const callback = callbackUrl === null ? null : automaticSeries(callbackUrl, callbackTerms);
   const { linked, outputs } = withLinks(task, result, policy, now);
   const ended: TerminalTask = {
     ...base,

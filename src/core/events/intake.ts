@@ -12,6 +12,7 @@ import type { Creation, RegisterEvent, ReportEvent } from "./event.ts";
 import { finish } from "./finish.ts";
 import { type JsonValue, jsonEqual } from "../json.ts";
 import { MAX_DEADLINE_MS, type Policy } from "../policy.ts";
+import { termsWith } from "../record/callback-terms.ts";
 import { sameResult } from "../record/callback-body.ts";
 import type { Credits } from "../record/credits.ts";
 import { NO_COUNTS } from "../record/counts.ts";
@@ -55,7 +56,7 @@ export function register(
   const deadlineAt = registration.deadlineAt ?? now + deadlineMs;
   const invalid = invalidTime(event, deadlineAt, now);
   if (invalid !== null) return invalid;
-  const { callbackUrl, provider, accountId, credits: amount } = registration;
+  const { callbackUrl, callbackScheduleMs, provider, accountId, credits: amount } = registration;
   const version = nextVersion(null, now);
   const head = { v: 2, version, id, model, origin, registration } as const;
   const keyNames = { ...NO_KEY_NAMES, registeredBy: event.keyName };
@@ -73,7 +74,8 @@ export function register(
   const base = { ...head, ...times, ...state };
   const connection = event.submission?.place ?? provider;
   const upstream = connection === null ? null : { connection, job: event.job };
-  const task = { ...base, upstream, callbackUrl, deadlineAt };
+  const terms = termsWith(callbackScheduleMs);
+  const task = { ...base, upstream, callbackUrl, ...terms, deadlineAt };
   const tracking = trackingOf(upstream, now);
   const open = { ...task, status: "pending", notices: [], tracking } as const;
   if (amount === null || accountId === null) return accept({ ...open, account, credits: null });
@@ -206,6 +208,7 @@ function createFromEvent(
     cancellation: null,
     status: "pending",
     callbackUrl: creation.callbackUrl,
+    ...termsWith(creation.callbackScheduleMs),
     deadlineAt: now + policy.taskDeadlineMs,
     tracking: trackingOf(null, now),
     notices: [],
@@ -231,9 +234,11 @@ function sameRegistration({ model, registration, submission }: TaskRecord, event
  * @param paid the registration from which the price is taken.
  */
 function comparable(
-  { callbackUrl, provider, parameters, metadata, deadlineAt, accountId }: Registration,
+  { callbackUrl, callbackScheduleMs, ...registration }: Registration,
   { credits, priceRule }: Registration,
 ): JsonValue {
+  const { provider, parameters, metadata, deadlineAt, accountId } = registration;
   const price = { credits, priceRule: priceRule === undefined ? null : { ...priceRule } };
-  return { callbackUrl, provider, parameters, metadata, deadlineAt, accountId, ...price };
+  const callback = { callbackUrl, callbackScheduleMs: callbackScheduleMs ?? null };
+  return { ...callback, provider, parameters, metadata, deadlineAt, accountId, ...price };
 }

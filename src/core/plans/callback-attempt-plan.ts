@@ -1,6 +1,7 @@
 import { type Policy, waitBeforeMs } from "../policy.ts";
 import { SECOND_MS } from "../time.ts";
 import { type Attempt, type AttemptResult, type Callback, dueAt } from "../record/callback.ts";
+import { type CallbackTerms, scheduleOf } from "../record/callback-terms.ts";
 import {
   NO_KEYED_REDELIVERIES,
   type RedeliveryOrder,
@@ -19,9 +20,10 @@ const WAIT_AFTER_INTERRUPTION_MS = 5 * SECOND_MS;
  * Returns the callback of a task that has just ended. Its automatic attempts (series 1) do not start before
  * `startAutomatic` is called, which happens at once or, when credits are to be refunded, after the refund.
  */
-export function automaticSeries(url: string): Callback {
+export function automaticSeries(url: string, terms?: CallbackTerms): Callback {
   return {
     url,
+    ...(terms !== undefined && { terms }),
     attempts: [],
     droppedOutcomes: {},
     lastNumber: 0,
@@ -34,7 +36,7 @@ export function automaticSeries(url: string): Callback {
 
 /**
  * Returns a callback in the state `held` with its automatic attempts started: the first attempt is due now, or after
- * the first wait of the configured schedule. The caller makes sure that no refund has to come first. A callback in
+ * the first wait of its schedule. The caller makes sure that no refund has to come first. A callback in
  * another state is returned unchanged.
  */
 export function startAutomatic(callback: Callback, policy: Policy, now: number): Callback {
@@ -135,12 +137,13 @@ export function closeAttempt(
  * Returns how many attempts the present series of a callback may have, including the attempts already made. The present
  * series consists of the automatic attempts or, after a redelivery, of those of the latest redelivery.
  */
-export function totalAttempts({ series }: Callback, policy: Policy): number {
-  return series.ordered ?? policy.scheduleMs.length;
+export function totalAttempts(callback: Callback, policy: Policy): number {
+  return callback.series.ordered ?? scheduleOf(callback, policy).length;
 }
 
 function begin(callback: Callback, policy: Policy, now: number): Callback {
-  const nextAttemptAt = now + waitBeforeMs(policy, 0, callback.series.ordered !== null);
+  const nextAttemptAt =
+    now + waitBeforeMs(scheduleOf(callback, policy), 0, callback.series.ordered !== null);
   const planned: Callback = { ...callback, state: { kind: "due", nextAttemptAt } };
   return openDueAttempt(planned, policy, now) ?? planned;
 }
@@ -175,15 +178,12 @@ function afterFailure(callback: Callback, ended: Attempt, policy: Policy): Callb
  * wait of the schedule is used, so that repeated crashes do not use up all attempts within seconds. The record has all
  * attempts of the series, because a series is shorter than `MAX_ATTEMPTS_KEPT`.
  */
-function waitAfterFailureMs(
-  { series, attempts }: Callback,
-  ended: Attempt,
-  policy: Policy,
-): number {
+function waitAfterFailureMs(callback: Callback, ended: Attempt, policy: Policy): number {
+  const { series, attempts } = callback;
   const firstInterrupted = attempts.find(
     (attempt) => attempt.series === series.number && attempt.outcome === "interrupted",
   );
   if (firstInterrupted === ended) return WAIT_AFTER_INTERRUPTION_MS;
   const index = firstInterrupted === undefined ? series.started : series.started - 1;
-  return waitBeforeMs(policy, index, series.ordered !== null);
+  return waitBeforeMs(scheduleOf(callback, policy), index, series.ordered !== null);
 }

@@ -1,4 +1,5 @@
 import { type Policy, startAt } from "../policy.ts";
+import type { CallbackTerms } from "./callback-terms.ts";
 import type { Outcome, UnreachableCause } from "./outcome.ts";
 import type { KeyedRedeliveries } from "./redelivery-keys.ts";
 import type { OutcomeCounts } from "./outcome.ts";
@@ -12,6 +13,8 @@ export const MAX_ATTEMPTS_KEPT = 20;
 /** The callback of a terminal task: the attempts so far, and the plan of the next one. */
 export interface Callback {
   readonly url: string;
+  /** What the task has stored about its callback besides the URL. Absent when only the settings decide. */
+  readonly terms?: CallbackTerms;
   /** Attempts that have ended, oldest first. */
   readonly attempts: readonly Attempt[];
   /** Number of attempts that were removed from `attempts` because there were too many, for each outcome. */
@@ -133,17 +136,33 @@ export function isCallbackSettled({ state }: Callback): boolean {
   return state.kind === "delivered" || state.kind === "failed";
 }
 
-/** Returns the status of a callback as the API shows it. */
-export function callbackStatus({ state }: Callback): "sending" | "delivered" | "failed" {
+/** Statuses of a callback, as the API shows them, while the series of attempts goes on. */
+export const OPEN_CALLBACK_STATUSES = ["sending", "retrying"] as const;
+
+/** Status of the callback of a task that has ended, as the API shows it. */
+export type CallbackStatus = (typeof OPEN_CALLBACK_STATUSES)[number] | "delivered" | "failed";
+
+/**
+ * Returns the status of a callback as the API shows it: that of the latest series. `sending` lasts until the first
+ * attempt has ended, `retrying` from then on until the series has ended.
+ */
+export function callbackStatus({ state, series }: Callback): CallbackStatus {
   switch (state.kind) {
     case "held":
-    case "due":
-    case "in_flight":
       return "sending";
+    case "due":
+      return series.started === 0 ? "sending" : "retrying";
+    case "in_flight":
+      return series.started === 1 ? "sending" : "retrying";
     case "delivered":
     case "failed":
       return state.kind;
   }
+}
+
+/** Tells whether a status of a callback says that another attempt runs or will be made. */
+export function isOpenStatus(status: string | null | undefined): boolean {
+  return OPEN_CALLBACK_STATUSES.some((open) => open === status);
 }
 
 /**

@@ -94,8 +94,13 @@ const KeyedRedeliveries = z.looseObject({
   owner: z.array(KeyedRedelivery),
 });
 
+const CallbackTerms = z.exactOptional(
+  z.looseObject({ scheduleMs: z.exactOptional(z.array(Time)) }),
+);
+
 const Callback = z.looseObject({
   url: z.string(),
+  terms: CallbackTerms,
   attempts: z.array(Attempt),
   droppedOutcomes: z.partialRecord(z.enum(OUTCOMES), Int),
   lastNumber: Int,
@@ -231,6 +236,7 @@ const PriceRule = z.looseObject({
 
 const Registration = z.looseObject({
   callbackUrl: TextOrNull,
+  callbackScheduleMs: z.exactOptional(z.array(Time)),
   provider: TextOrNull,
   parameters: z.nullable(Json),
   metadata: z.nullable(Json),
@@ -344,6 +350,7 @@ const ChargingTask = z.looseObject({
   account: z.null(),
   status: z.literal("charging"),
   callbackUrl: TextOrNull,
+  callbackTerms: CallbackTerms,
   deadlineAt: Time,
   credits: z.union([
     z.looseObject({ ...price, chargeId: z.string(), state: Charging }),
@@ -356,6 +363,7 @@ const OpenTask = z.looseObject({
   credits: z.nullable(Credits),
   status: z.enum(["pending", "processing"]),
   callbackUrl: TextOrNull,
+  callbackTerms: CallbackTerms,
   deadlineAt: Time,
   tracking: Tracking,
   notices: z.array(Notice),

@@ -1,4 +1,5 @@
 import { type Callback, isCallbackSettled } from "./callback.ts";
+import type { CallbackTerms } from "./callback-terms.ts";
 import type { Cancellation } from "./cancellation.ts";
 import {
   type Credits,
@@ -37,6 +38,8 @@ export type CreatedTask = OpenTask | TerminalTask;
 export interface ChargingTask extends TaskBase {
   readonly status: "charging";
   readonly callbackUrl: string | null;
+  /** See `Callback.terms`. */
+  readonly callbackTerms?: CallbackTerms;
   readonly deadlineAt: number;
   readonly account: null;
   readonly credits: HiddenCredits;
@@ -48,6 +51,8 @@ export interface OpenTask extends TaskBase {
   /** Credits that were charged for the task when it was registered; null when the task costs nothing. */
   readonly credits: Credits | null;
   readonly callbackUrl: string | null;
+  /** See `Callback.terms`. */
+  readonly callbackTerms?: CallbackTerms;
   /** Deadline in Unix milliseconds. A task without a result at this time fails with `upstream_timeout`. */
   readonly deadlineAt: number;
   readonly tracking: Tracking;
@@ -151,6 +156,8 @@ export interface TaskBase {
  */
 export interface Registration {
   readonly callbackUrl: string | null;
+  /** Waits before the attempts of the callback, in milliseconds. Absent when none were stated. */
+  readonly callbackScheduleMs?: readonly number[];
   /** Name of the connection to the provider; null when the task names none. */
   readonly provider: string | null;
   /** Parameters that were submitted to the upstream; null when the operator sent none. */

@@ -6,6 +6,7 @@ import {
   callbackStatus,
   MAX_ATTEMPTS_KEPT,
 } from "../record/callback.ts";
+import type { CallbackTerms } from "../record/callback-terms.ts";
 import { causeOf } from "../record/outcome.ts";
 import { isTerminal, type TaskRecord, type TerminalTask } from "../record/task.ts";
 import { toSeconds } from "../time.ts";
@@ -19,7 +20,8 @@ import type { TaskReader } from "./reader.ts";
 export function callbackView(record: TaskRecord, reader: TaskReader, policy: Policy | null) {
   if (isTerminal(record)) return terminalCallbackView(record, reader, policy);
   if (record.callbackUrl === null) return null;
-  return { url: record.callbackUrl, status: "waiting", attempts: [] };
+  const { callbackUrl: url, callbackTerms: terms } = record;
+  return { url, ...termsView(terms), status: "waiting", attempts: [] };
 }
 
 function terminalCallbackView(
@@ -32,6 +34,7 @@ function terminalCallbackView(
   const isWaiting = state.kind === "due";
   return {
     url: callback.url,
+    ...termsView(callback.terms),
     status: callbackStatus(callback),
     attempts: [
       ...callback.attempts.map((attempt) => attemptView(attempt, finishedAt, reader)),
@@ -42,6 +45,11 @@ function terminalCallbackView(
     ...optional("ordered_by", isWaiting && reader === "operator" ? series.keyName : null),
     ...optional("delivered_at", deliveredAt === null ? null : toSeconds(deliveredAt)),
   };
+}
+
+/** Returns the schedule of a callback, when the task has one of its own. */
+function termsView(terms: CallbackTerms | undefined) {
+  return optional("schedule_s", terms?.scheduleMs?.map(toSeconds) ?? null);
 }
 
 /**

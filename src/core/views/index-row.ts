@@ -1,5 +1,10 @@
 import { MAX_CALLBACK_TIMEOUT_MS, type Policy } from "../policy.ts";
-import { type Attempt, type Callback, callbackStatus } from "../record/callback.ts";
+import {
+  type Attempt,
+  type Callback,
+  type CallbackStatus,
+  callbackStatus,
+} from "../record/callback.ts";
 import { type Credits, releasedOf } from "../record/credits.ts";
 import type { OutcomeCounts } from "../record/outcome.ts";
 import { outcomesOf } from "../plans/outcome-counts.ts";
@@ -48,7 +53,7 @@ export interface IndexRow {
   /** Number of outputs of the task that the relay could not copy and has given up. */
   readonly lostOutputs: number;
   /** Status of the callback; null when the task has no `callback_url`. */
-  readonly callback: "waiting" | "sending" | "delivered" | "failed" | null;
+  readonly callback: "waiting" | CallbackStatus | null;
   /** Number of attempts of the callback that have started. */
   readonly attempts: number;
   /** Numbers of the callback's attempts that have ended, by their outcome. */

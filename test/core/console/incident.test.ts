@@ -33,7 +33,7 @@ it("the console's text about a task for an incident report has its times, its ca
   const view: TaskJson = JSON.parse(taskView(task, "operator", NOW));
   const json = { ...view, model: "se\u202Eed\nance" };
   expect(taskIncident(json, taskFacts(task, "operator", POLICY), LINK).split("\n")).toEqual([
-    `Task ${ID} (seU+202Eed ance): completed, callback sending`,
+    `Task ${ID} (seU+202Eed ance): completed, callback retrying`,
     "Registered 20 Oct 11:59:00.250 UTC, result after 1 min",
     "Callback to client.example.com",
     expect.stringMatching(/^#1 20 Oct 12:00:00\.254 rejected.* in 10 ms, 4 ms after the result$/),

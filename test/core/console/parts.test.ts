@@ -6,7 +6,7 @@ it("a console page with all components of the console and with texts that contai
   const tags = page.replaceAll(/(?<!src)="[^"]*"/g, "=");
   expect(/<style|<[^>]* style=|<\w[^<>]* on\w+=|<script(?! src="\/assets)/.exec(tags)).toBeNull();
   expect(page).toContain('<html lang="en" data-theme="dark">');
-  expect(page.match(/<span class="hidden">U\+202E<\/span>/g)).toHaveLength(14);
+  expect(page.match(/<span class="hidden">U\+202E<\/span>/g)).toHaveLength(15);
 });
 
 it.each([

@@ -17,7 +17,7 @@ const HOSTILE = `<script>alert("1")</script>\u202E' onload=x style=y`;
 const JSON_TEXT = JSON.stringify({ text: HOSTILE, attempts: 3 }, null, 2);
 
 const STATUSES =
-  "pending processing completed waiting sending delivered failed rejected redirected timeout unreachable blocked interrupted".split(
+  "pending processing completed waiting sending retrying delivered failed rejected redirected timeout unreachable blocked interrupted".split(
     " ",
   );
 
