@@ -329,7 +329,7 @@ export class World {
   #mayRun({ submissionId, taskId }: StoredRow, connection: string): boolean {
     if (!mayRun(recordOf(this.machine, taskId), submissionId, connection)) return false;
     const last = this.sent.findLast((sent) => sent.submissionId === submissionId);
-    return last !== undefined && last.outcome !== "refused";
+    return last?.connection === connection && last.outcome !== "refused";
   }
 
   #onStart({ call }: SimulatedJob): void {
