@@ -114,12 +114,13 @@ it("when the connection to a Durable Object is lost during a call, the relay rep
   ]);
   expect(Object.fromEntries(names)).toEqual({
     TaskObject:
-      "deleteOutput endCall endCopies endSubmission holdsPlace hook inspect isOpen outputOfJob placeOfOutput read readAnswer readByLink readJob refuseCall rewriteIndexRow startCall wake",
-    AccountObject: "charge describe profile recentlyCharged refund release useListedKey",
+      "deleteOutput endCall endCopies endSubmission followUp holdsPlace hook inspect isOpen outputOfJob placeOfOutput read readAnswer readByLink readJob refuseCall rewriteIndexRow startCall wake",
+    AccountObject:
+      "charge describe noteSettings profile recentlyCharged refund release spend useListedKey",
     ConnectionObject: "connectionState hooklessTasks",
     DeploymentObject: "endSession isSessionEnded",
     OutputObject: "copy delete deleteOne",
-    CallObject: "begin drop",
+    CallObject: "begin drop follow",
     QueueObject: "ask leave position refuse state",
     OfferBookObject: "read versions",
   });

@@ -19,7 +19,12 @@ export class MemoryStorage {
   readonly sql = {
     exec: (query: string, ...values: readonly unknown[]) => {
       const rows = this.#run(query, values);
-      return { toArray: () => rows, [Symbol.iterator]: () => rows.values() };
+      const one = () => {
+        const [row] = rows;
+        if (row === undefined || rows.length > 1) throw new Error(`${rows.length} rows, not one`);
+        return row;
+      };
+      return { toArray: () => rows, one, [Symbol.iterator]: () => rows.values() };
     },
   };
 

@@ -72,7 +72,8 @@ export class OfferBookObject extends DurableObject<object> {
 
   /** Returns the kept changes of an offer, newest first. */
   versions(name: string): readonly StoredOffer[] {
-    return this.#table.versions(name);
+    // Before the first change there are no tables, and a question makes none.
+    return this.#totals().revision === 0 ? [] : this.#table.versions(name);
   }
 
   /**
