@@ -31,6 +31,9 @@ import { testPage, diagnoseTest, runTest } from "./send-test/send-test-page.tsx"
 import { searchPage } from "./search/search-page.ts";
 import { cancel, erase, redeliver, taskPage } from "./task/task-page.tsx";
 import { diagnose, doctorPage } from "./task/doctor-page.tsx";
+import { submitListPage } from "./submit/submit-list-page.tsx";
+import { submitByForm, submitPage } from "./submit/submit-page.tsx";
+import { offerSandbox } from "./submit/sandbox-offers.ts";
 import { statusPage } from "./status/status-page.tsx";
 
 /** All pages of the console, and the handlers of all forms on them. */
@@ -66,6 +69,10 @@ export const PAGES: readonly Page[] = [
   addKey,
   endKey,
   rotate,
+  submitListPage,
+  submitPage,
+  submitByForm,
+  offerSandbox,
   providersPage,
   testPage,
   runTest,

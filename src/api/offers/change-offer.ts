@@ -72,7 +72,7 @@ type Changing = Pick<Call<"name", Conditions, unknown>, "env" | "runtime" | "cal
 };
 
 /** Creates or replaces an offer. With `dry_run` nothing is stored. */
-const putOffer = operation(
+export const putOffer = operation(
   "putOffer",
   { access: "administer", params: ["name"], query: Replacement, body: OfferBody },
   async (call) => {

@@ -29,7 +29,7 @@ const Page = z.strictObject({
  * Lists one page of offers, in the order of their names: for an operator all of them, for an account those by which it
  * pays, as it may read them. An account never has disabled ones.
  */
-const listOffers = operation(
+export const listOffers = operation(
   "listOffers",
   { access: "read", rateLimit: "LIMIT_LISTS", query: Page, body: NoBody },
   async ({ query, caller, ...context }) => {
@@ -66,7 +66,7 @@ export const listOffersRoute = routeOf(
 );
 
 /** Reads an offer: as an operator, or as an account that pays by it. */
-const readOffer = operation(
+export const readOffer = operation(
   "readOffer",
   { access: "read", params: ["name"], query: NoQuery, body: NoBody },
   async ({ params: { name }, caller, ...context }) => {
@@ -92,7 +92,7 @@ export const readOfferRoute = routeOf(
 );
 
 /** Lists the kept versions of an offer, newest first, also after its deletion. */
-const listOfferVersions = operation(
+export const listOfferVersions = operation(
   "listOfferVersions",
   { access: "inspect", params: ["name"], query: NoQuery, body: NoBody },
   async ({ params: { name }, env, runtime }) => {

@@ -8,10 +8,12 @@ const CONSOLE_SEGMENTS: ReadonlySet<string> = new Set([
   "hosts",
   "login",
   "logout",
+  "offers",
   "providers",
   "redeliveries",
   "sandbox",
   "search",
+  "submit",
   "tasks",
   "test",
 ]);

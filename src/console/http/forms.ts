@@ -67,17 +67,19 @@ interface RefusableForm {
    * next to the button.
    */
   readonly fields: readonly string[];
+  /** Statuses of the refusals that the page of the form shows; 400 and 409 when absent. */
+  readonly statuses?: readonly number[];
 }
 
 /**
- * Makes the change for which a form asks. If the relay refuses it with 400 or 409, the response is the form's page,
+ * Makes the change for which a form asks. If the relay refuses it, with 400 or 409 by default, the response is the form's page,
  * which keeps the typed values and shows each fault next to its field.
  * @param act makes the change and returns the response to the browser.
  * @param show returns the form's page with the given faults.
  * @throws Problem for any other refusal, e.g. `forbidden`, and when the page cannot be shown.
  */
 export async function withFaultsIn(
-  { id: form, typed, fields }: RefusableForm,
+  { id: form, typed, fields, statuses = [400, 409] }: RefusableForm,
   act: () => Promise<Response>,
   show: (fault: FormFault) => Promise<Response>,
 ): Promise<Response> {
@@ -86,16 +88,16 @@ export async function withFaultsIn(
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
     const { status, title } = PROBLEMS[error.code];
-    if (status !== 400 && status !== 409) throw error;
+    if (!statuses.includes(status)) throw error;
     const { issues = [], taskJson, ...details } = error.details;
     // Beside the state of a task, the detail explains the JSON answer, which the page does not show.
     const detail = taskJson === undefined ? details.detail : `${title}.`;
     const named = issues.map(({ path, message }) => [path.slice(1), message] as const);
     const own = named.flatMap(([name, message]) => {
-      const field = fieldOf(name);
-      return fields.includes(field) ? [[field, message] as const] : [];
+      const field = fieldOf(name, fields);
+      return field === null ? [] : [[field, message] as const];
     });
-    const rest = named.filter(([name]) => !fields.includes(fieldOf(name)));
+    const rest = named.filter(([name]) => fieldOf(name, fields) === null);
     const text = rest.map(([name, message]) => `${name} ${message}`).join("; ");
     const isUnnamed = named.length === 0;
     const fault = { form, typed, issues: new Map(own), text: isUnnamed ? detail : text || null };
@@ -105,7 +107,11 @@ export async function withFaultsIn(
   }
 }
 
-/** Returns the name of the field that has a fault: a fault of an item of a list is one of the list's field. */
-function fieldOf(name: string): string {
-  return name.split("/")[0] ?? name;
+/**
+ * Returns the name of the field that has a fault, without which there is null. A fault within the value of a field, e.g.
+ * of an item of a list, is one of this field.
+ */
+function fieldOf(name: string, fields: readonly string[]): string | null {
+  const around = fields.filter((field) => name === field || name.startsWith(`${field}/`));
+  return around.toSorted((a, b) => b.length - a.length)[0] ?? null;
 }

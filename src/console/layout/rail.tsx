@@ -2,7 +2,15 @@ import { Icon, type IconName } from "../parts/icon.tsx";
 import { Brand } from "./brand.tsx";
 
 /** A part of the console to which the navigation leads. */
-export type Section = "overview" | "tasks" | "hosts" | "accounts" | "providers" | "test";
+export type Section =
+  | "overview"
+  | "tasks"
+  | "hosts"
+  | "accounts"
+  | "offers"
+  | "providers"
+  | "submit"
+  | "test";
 
 interface Entry {
   readonly section: Section;
@@ -33,12 +41,14 @@ const OPERATOR: readonly Entry[] = [
   TASKS,
   { section: "hosts", title: "Hosts", path: "/hosts", icon: "host", hotkey: "g h" },
   { section: "accounts", title: "Accounts", path: "/accounts", icon: "account", hotkey: "g a" },
+  { section: "offers", title: "Offers", path: "/offers", icon: "offer", hotkey: "g f" },
   { section: "providers", title: "Providers", path: "/providers", icon: "provider", hotkey: "g p" },
 ];
 
 /**
  * Returns the entries of the navigation. A viewer with an account's key gets the page of this account instead of the
- * list of accounts, and a page for test callbacks instead of the pages of hosts and of providers.
+ * list of accounts, a page with what it can submit instead of the offers of the relay, and a page for test callbacks
+ * instead of the pages of hosts and of providers.
  * @param account account of the viewer; null for an operator.
  */
 export function railEntries(account: string | null): readonly Entry[] {
@@ -51,6 +61,13 @@ export function railEntries(account: string | null): readonly Entry[] {
     icon: "account",
     hotkey: "g a",
   } as const;
+  const submit = {
+    section: "submit",
+    title: "Submit",
+    path: "/submit",
+    icon: "offer",
+    hotkey: "g u",
+  } as const;
   const test = {
     section: "test",
     title: "Test",
@@ -58,7 +75,7 @@ export function railEntries(account: string | null): readonly Entry[] {
     icon: "send",
     hotkey: "g s",
   } as const;
-  return [OVERVIEW, TASKS, own, test];
+  return [OVERVIEW, TASKS, submit, own, test];
 }
 
 interface RailProps {
@@ -88,7 +105,12 @@ export function Rail({ account, section }: RailProps) {
         ))}
       </ul>
       <div class="rail-foot">
-        {account === null ? <FootLink path="/test" icon="send" title="Send a test" /> : null}
+        {account === null ? (
+          <>
+            <FootLink path="/submit" icon="offer" title="Playground" />
+            <FootLink path="/test" icon="send" title="Send a test" />
+          </>
+        ) : null}
         <FootLink path="/docs" icon="book" title="API reference" />
       </div>
     </nav>

@@ -13,13 +13,20 @@ interface AnyFieldProps {
   readonly fault?: FormFault | null | undefined;
 }
 
-interface FieldProps extends AnyFieldProps {
+interface TypedFieldProps extends AnyFieldProps {
+  readonly maxlength?: number | undefined;
+  readonly required?: boolean;
+  readonly placeholder?: string | undefined;
+  readonly hint?: Child;
+}
+
+interface FieldProps extends TypedFieldProps {
   readonly type?: "text" | "number" | "url";
   readonly pattern?: string;
-  readonly maxlength?: number;
-  readonly min?: number;
-  readonly required?: boolean;
-  readonly hint?: Child;
+  readonly min?: number | undefined;
+  readonly max?: number | undefined;
+  /** Step between permitted numbers; `any` permits fractions. */
+  readonly step?: number | "any";
 }
 
 /** A field of a form with its label. Below it are its error message and a hint on what to enter. */
@@ -38,28 +45,52 @@ export function Field({ label, name, hint, id = name, value, fault, ...rest }: F
         {...described(id, issue, hint)}
       />
       <Issue id={id} issue={issue} />
-      {hint === undefined ? null : (
-        <p id={`${id}-hint`} class="muted small">
-          {hint}
-        </p>
-      )}
+      <Hint id={id} hint={hint} />
+    </div>
+  );
+}
+
+interface TextFieldProps extends TypedFieldProps {
+  /** Number of lines that the field shows at once. */
+  readonly rows: number;
+}
+
+/** A field of a form for a text of several lines. */
+export function TextField({ label, name, hint, id = name, value, fault, ...rest }: TextFieldProps) {
+  const issue = fault?.issues.get(name);
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      <textarea
+        id={id}
+        name={name}
+        autocomplete="off"
+        spellcheck={false}
+        {...rest}
+        {...described(id, issue, hint)}
+      >
+        {`\n${fault?.typed.get(name) ?? value ?? ""}`}
+      </textarea>
+      <Issue id={id} issue={issue} />
+      <Hint id={id} hint={hint} />
     </div>
   );
 }
 
 interface SelectProps extends AnyFieldProps {
+  readonly hint?: Child;
   /** The values that can be selected, with their labels. The first is selected unless `value` is another one. */
   readonly options: readonly (readonly [value: string, text: string])[];
 }
 
 /** A field of a form in which one of a few values is selected. */
-export function Select({ label, name, id = name, options, value, fault }: SelectProps) {
+export function Select({ label, name, id = name, options, value, fault, hint }: SelectProps) {
   const chosen = fault?.typed.get(name) ?? value;
   const issue = fault?.issues.get(name);
   return (
     <div class="field">
       <label for={id}>{label}</label>
-      <select id={id} name={name} {...described(id, issue, undefined)}>
+      <select id={id} name={name} {...described(id, issue, hint)}>
         {options.map(([option, text]) => (
           <option value={option} selected={option === chosen}>
             {text}
@@ -67,6 +98,7 @@ export function Select({ label, name, id = name, options, value, fault }: Select
         ))}
       </select>
       <Issue id={id} issue={issue} />
+      <Hint id={id} hint={hint} />
     </div>
   );
 }
@@ -84,6 +116,16 @@ export function described(id: string, issue: string | undefined, hint: Child) {
     ...(ids.length > 0 && { "aria-describedby": ids.join(" ") }),
     ...(issue !== undefined && { "aria-invalid": "true" as const }),
   };
+}
+
+/** Hint on what to enter in the field with this id; empty when the field has none. */
+function Hint({ id, hint }: { readonly id: string; readonly hint: Child }) {
+  if (hint === undefined) return null;
+  return (
+    <p id={`${id}-hint`} class="muted small">
+      {hint}
+    </p>
+  );
 }
 
 /** Error message of the field with this id; empty when the field has none. */

@@ -1,6 +1,5 @@
 import { linkOrigin } from "../../api/http/link-origin.ts";
 import { Problem } from "../../api/http/problem.ts";
-import type { Task } from "../../api/shapes/task-shape.ts";
 import { cancelTask } from "../../api/tasks/cancel-task.ts";
 import { eraseTask } from "../../api/tasks/erase-task.ts";
 import { redeliverTask } from "../../api/callbacks/redeliver-task.ts";
@@ -12,13 +11,11 @@ import { html, seeOther, showingOutputs } from "../http/html-answer.ts";
 import { formAction, viewerPage } from "../http/page.ts";
 import { frameOf, Layout } from "../layout/layout.tsx";
 import { ApiDialog } from "../parts/api-dialog.tsx";
-import { Status } from "../parts/chip.tsx";
 import { CopyButton, Id } from "../parts/copy.tsx";
 import { durationText } from "../parts/format.ts";
 import { Hostile } from "../parts/hostile.tsx";
 import { Icon, type IconName } from "../parts/icon.tsx";
 import { PageHead, Panel } from "../parts/page-head.tsx";
-import { Ago, Time } from "../parts/shown-time.tsx";
 import { REDELIVER, TaskActions, Share, shareLinkOf } from "./actions.tsx";
 import { linkEndOf } from "./links.tsx";
 import { nextStepOf } from "./next-step.ts";
@@ -27,6 +24,7 @@ import { seenOf, SeenPanel } from "./seen.tsx";
 import { Story } from "./story.tsx";
 import { readShownTask, type ShownTask, taskIdOf, type TaskVisit } from "./task-data.ts";
 import { taskIncident } from "./task-incident.ts";
+import { TaskState } from "./task-state.tsx";
 import { TimelineDrawing } from "./timeline-drawing.tsx";
 import { creditDetails, timelineOf } from "./timeline.ts";
 import { TrackingPanel } from "./tracking-panel.tsx";
@@ -117,7 +115,7 @@ function Life({ shown, visit }: Shown) {
       {...(visit.request.method === "POST" && { "data-refresh-url": `/tasks/${task.id}` })}
       data-version={state}
     >
-      <State task={task} next={next} now={now} />
+      <TaskState task={task} next={next} now={now} />
       <Panel
         title="Timeline"
         aside={
@@ -138,51 +136,6 @@ function Life({ shown, visit }: Shown) {
         now={now}
       />
       {task.tracking === undefined ? null : <TrackingPanel tracking={task.tracking} now={now} />}
-    </div>
-  );
-}
-
-interface StateProps {
-  readonly task: Task;
-  readonly next: ReturnType<typeof nextStepOf>;
-  readonly now: number;
-}
-
-/**
- * Line with the status of the task and of its callback, and with what happens next, e.g. a poll or a callback attempt.
- */
-function State({ task, next, now }: StateProps) {
-  return (
-    <div class={`task-state tone-${next.tone}`}>
-      <Status of={task.status} solid />
-      {task.callback === null ? null : (
-        <span class="task-callback">
-          callback <Status of={task.callback.status} />
-        </span>
-      )}
-      <p>
-        {next.since === undefined ? null : (
-          <>
-            {next.since.text} <Ago at={next.since.at} now={now} />.{" "}
-          </>
-        )}
-        {next.text}
-        {next.at === null ? null : (
-          <>
-            {" "}
-            <strong>
-              <Ago at={next.at} now={now} />
-            </strong>
-            , at <Time at={next.at} />
-          </>
-        )}
-      </p>
-      {task.progress === undefined ? null : (
-        <span class="task-progress">
-          <progress max="100" value={task.progress} aria-label="Progress of the job" />{" "}
-          {task.progress} %
-        </span>
-      )}
     </div>
   );
 }
