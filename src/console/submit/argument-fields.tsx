@@ -102,8 +102,8 @@ function ArgumentField(props: Argument & { readonly fault: FormFault | null }) {
 function typedText(value: unknown, kind: Kind): string {
   if (value === undefined) return "";
   if (kind === "lines" && Array.isArray(value)) return value.join("\n");
-  const isWritten = kind === "choice" || kind === "json" || typeof value === "object";
-  return isWritten ? JSON.stringify(value) : String(value);
+  const isText = typeof value === "string" && kind !== "choice" && kind !== "json";
+  return isText ? value : JSON.stringify(value);
 }
 
 /** Returns a text that says which values are permitted, beside those that the field itself shows. */
