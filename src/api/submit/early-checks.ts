@@ -6,6 +6,7 @@ import type { Runtime } from "../../config/runtime.ts";
 import type { ConnectionOffers, PlacedOffers } from "../../core/offers/offer-list.ts";
 import { canKeepAnswers } from "../../config/output-config.ts";
 import type { Env } from "../../env.ts";
+import type { AccountState } from "../../objects/account/account-object.ts";
 import { settingsOf } from "../../objects/account/account-profile.ts";
 import { accountOf, type Caller } from "../../objects/task/caller.ts";
 import { callLedger } from "../accounts/account-client.ts";
@@ -89,17 +90,22 @@ export async function requireFunds(reservedFor: ReservedFor): Promise<void> {
   // With SETTLEMENT_URL the ledger charges nothing, so that its balances decide nothing.
   if (runtime.config.settlementUrl !== null) return;
   const account = accountOf(caller);
-  const price = offers?.leastCredits ?? 0;
-  if (account === null || price === 0) return;
+  if (account === null || offers === null || offers.leastCredits === 0) return;
   const state = await callLedger(env, account, (object) => object.describe());
+  const refusal = refusalOf(state, offers);
+  // A repeated submission is not charged again.
+  if (refusal === null || (await taskClient(env, taskId).read(caller)) !== null) return;
+  throw refusal;
+}
+
+/** Returns the problem of an account that cannot or may not pay the cheapest of these offers. Null when it can. */
+function refusalOf(state: AccountState, offers: PlacedOffers): Problem | null {
+  const { leastCredits: price, areForSameAccounts } = offers;
+  // A general price, in whose place the account has its own, is not told.
+  const told = areForSameAccounts ? price : null;
   const { balance, monthSpent: spent = 0 } = state;
   const { monthlyLimit: limit } = settingsOf(state);
-  const isOver = limit !== null && spent + price > limit;
-  if (balance >= price && !isOver) return;
-  // A repeated submission is not charged again.
-  if ((await taskClient(env, taskId).read(caller)) !== null) return;
-  // A general price, in whose place the account has its own, is not told.
-  const told = offers?.areForSameAccounts === true ? price : null;
-  if (balance < price || limit === null) throw insufficientCredits(balance, told);
-  throw monthlyLimitReached({ limit, spent }, told);
+  if (balance < price) return insufficientCredits(balance, told);
+  if (limit === null || spent + price <= limit) return null;
+  return monthlyLimitReached({ limit, spent }, told);
 }
