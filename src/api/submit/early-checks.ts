@@ -6,13 +6,14 @@ import type { Runtime } from "../../config/runtime.ts";
 import type { ConnectionOffers, PlacedOffers } from "../../core/offers/offer-list.ts";
 import { canKeepAnswers } from "../../config/output-config.ts";
 import type { Env } from "../../env.ts";
+import type { AccountState } from "../../objects/account/account-object.ts";
 import { settingsOf } from "../../objects/account/account-profile.ts";
 import { accountOf, type Caller } from "../../objects/task/caller.ts";
 import { callLedger } from "../accounts/account-client.ts";
 import { Problem } from "../http/problem.ts";
 import { insufficientCredits, monthlyLimitReached, taskClient } from "../tasks/task-client.ts";
 import { type BodyReservation, SMALL_BODY_BYTES } from "./body-budget.ts";
-import { placeRefusal } from "./offer-decision.ts";
+import { placeRefusal } from "./offer.ts";
 import { RESPOND_ASYNC } from "./preference.ts";
 import type { SubmitPlace } from "./prepared-call.ts";
 import type { UpstreamCall } from "./upstream-call.ts";
@@ -79,31 +80,32 @@ export function reserving(memory: BodyReservation, reservedFor: ReservedFor) {
   };
 }
 
-/** Returns the price of the cheapest of the offers that may apply, in credits; 0 when the ledger charges nothing. */
-function leastPriceOf({ runtime, offers }: ReservedFor): number {
-  // With SETTLEMENT_URL the ledger charges nothing, so that its balances decide nothing.
-  return runtime.config.settlementUrl === null ? (offers?.leastCredits ?? 0) : 0;
-}
-
 /**
  * Checks that an account can pay the cheapest of the offers that may apply to its submission, and may pay it in this
  * month.
  * @throws Problem `insufficient_credits` or `monthly_limit` when it cannot or may not.
  */
 export async function requireFunds(reservedFor: ReservedFor): Promise<void> {
-  const { env, caller, taskId } = reservedFor;
+  const { env, runtime, caller, taskId, offers } = reservedFor;
+  // With SETTLEMENT_URL the ledger charges nothing, so that its balances decide nothing.
+  if (runtime.config.settlementUrl !== null) return;
   const account = accountOf(caller);
-  const price = leastPriceOf(reservedFor);
-  if (account === null || price === 0) return;
+  if (account === null || offers === null || offers.leastCredits === 0) return;
   const state = await callLedger(env, account, (object) => object.describe());
+  const refusal = refusalOf(state, offers);
+  // A repeated submission is not charged again.
+  if (refusal === null || (await taskClient(env, taskId).read(caller)) !== null) return;
+  throw refusal;
+}
+
+/** Returns the problem of an account that cannot or may not pay the cheapest of these offers. Null when it can. */
+function refusalOf(state: AccountState, offers: PlacedOffers): Problem | null {
+  const { leastCredits: price, areForSameAccounts } = offers;
+  // A general price, in whose place the account has its own, is not told.
+  const told = areForSameAccounts ? price : null;
   const { balance, monthSpent: spent = 0 } = state;
   const { monthlyLimit: limit } = settingsOf(state);
-  const isOver = limit !== null && spent + price > limit;
-  if (balance >= price && !isOver) return;
-  // A repeated submission is not charged again.
-  if ((await taskClient(env, taskId).read(caller)) !== null) return;
-  // A general price, in whose place the account has its own, is not told.
-  const told = reservedFor.offers?.areForSameAccounts === true ? price : null;
-  if (balance < price || limit === null) throw insufficientCredits(balance, told);
-  throw monthlyLimitReached({ limit, spent }, told);
+  if (balance < price) return insufficientCredits(balance, told);
+  if (limit === null || spent + price <= limit) return null;
+  return monthlyLimitReached({ limit, spent }, told);
 }
