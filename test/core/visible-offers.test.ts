@@ -107,3 +107,10 @@ it("every call that an account may make is priced by an offer that it sees, and 
     }),
   );
 });
+
+it("an account sees 5,000 offers with five globs each without comparing each glob with all earlier ones", () => {
+  const offers = Array.from({ length: 5_000 }, (_, i) =>
+    anOffer(`o${i}`, { models: [1, 2, 3, 4, 5].map((part) => `model-${i}-${part}-*`) }),
+  );
+  expect(Object.keys(seen(offers)).length).toBe(5_000);
+});

@@ -127,6 +127,15 @@ it("of two writers who have read the same version, the second gets 412 with If-M
   expect((await versionsOf(bindings, "video")).length).toBe(2);
 });
 
+it("an ETag that a compressing proxy has weakened counts as the one that the relay has sent", async () => {
+  const { bindings } = aBook();
+  await offerFor(bindings, "video", 1);
+  const change = { ...OFFER, price: { credits: 9 } };
+  expect((await putOffer(bindings, "video", change, matching('W/"1"'))).status).toBe(200);
+  const late = await putOffer(bindings, "video", OFFER, matching('W/"1"'));
+  expect(await refusal(late)).toEqual({ status: 412, code: "offer_changed" });
+});
+
 it("with If-None-Match: * an offer is only created", async () => {
   const { bindings } = aBook();
   const creating = { headers: { "If-None-Match": "*" } };

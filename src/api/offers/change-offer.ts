@@ -302,9 +302,12 @@ function requireMatch(version: number | null, { if_match, if_none_match }: Condi
   }
 }
 
-/** Tells whether a header with ETags (RFC 9110 §8.8.3) has that of a version. */
+/**
+ * Tells whether a header with ETags (RFC 9110 §8.8.3) has that of a version. A weak one counts as the strong one, because
+ * Cloudflare weakens the ETag of an answer that it compresses.
+ */
 function isMatched(version: number | null, header: string, path: string): boolean {
-  const tags = header.split(",").map((tag) => tag.trim());
+  const tags = header.split(",").map((tag) => tag.trim().replace(/^W\//, ""));
   const isList = tags.every((tag) => /^(?:"[^"]*"|\*)$/.test(tag));
   if (!isList) throw invalidRequest([{ path, message: 'must be an ETag like "42", or *' }]);
   return version !== null && tags.some((tag) => tag === "*" || tag === `"${version}"`);

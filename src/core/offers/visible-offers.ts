@@ -37,14 +37,25 @@ function visibleOfPlace(offers: readonly Offer[]): readonly VisibleOffer[] {
   });
 }
 
-/** The models of offers that are compared earlier, as names and globs. */
+/** The models of offers that are compared earlier, as names and globs. There can be thousands of them. */
 class Globs {
   readonly #names = new Set<string>();
-  readonly #patterns: string[] = [];
+  /** Globs with `*`, by their beginnings before it. */
+  readonly #patterns = new Map<string, string[]>();
+  /** Lengths of these beginnings. */
+  readonly #lengths = new Set<number>();
 
   add(glob: string): void {
-    if (glob.includes("*")) this.#patterns.push(glob);
-    else this.#names.add(glob);
+    const star = glob.indexOf("*");
+    if (star < 0) {
+      this.#names.add(glob);
+      return;
+    }
+    const start = glob.slice(0, star);
+    this.#lengths.add(star);
+    const patterns = this.#patterns.get(start) ?? [];
+    patterns.push(glob);
+    this.#patterns.set(start, patterns);
   }
 
   /**
@@ -52,6 +63,10 @@ class Globs {
    * a name, because no letter of a glob matches a `*`.
    */
   covers(glob: string): boolean {
-    return this.#names.has(glob) || this.#patterns.some((each) => isModelOf(each, glob));
+    if (this.#names.has(glob)) return true;
+    return [...this.#lengths].some((length) => {
+      const patterns = this.#patterns.get(glob.slice(0, length)) ?? [];
+      return patterns.some((each) => isModelOf(each, glob));
+    });
   }
 }
