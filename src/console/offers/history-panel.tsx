@@ -51,7 +51,7 @@ function columns(
       cell: ({ offer }) => (offer === null ? "deleted" : <Version offer={offer} />),
     },
     {
-      title: "",
+      title: "State",
       cell: ({ stored }) => {
         if (stored.version === present) return "in use";
         if (!mayRestore || stored.content === null) return null;
