@@ -31,6 +31,14 @@ import { testPage, diagnoseTest, runTest } from "./send-test/send-test-page.tsx"
 import { searchPage } from "./search/search-page.ts";
 import { cancel, erase, redeliver, taskPage } from "./task/task-page.tsx";
 import { diagnose, doctorPage } from "./task/doctor-page.tsx";
+import { offersPage } from "./offers/offers-page.tsx";
+import {
+  deleteOfferForm,
+  offerPage,
+  restoreOfferForm,
+  storeOffer,
+  tryOfferForm,
+} from "./offers/offer-page.tsx";
 import { submitListPage } from "./submit/submit-list-page.tsx";
 import { submitByForm, submitPage } from "./submit/submit-page.tsx";
 import { offerSandbox } from "./submit/sandbox-offers.ts";
@@ -69,6 +77,12 @@ export const PAGES: readonly Page[] = [
   addKey,
   endKey,
   rotate,
+  offersPage,
+  offerPage,
+  storeOffer,
+  tryOfferForm,
+  deleteOfferForm,
+  restoreOfferForm,
   submitListPage,
   submitPage,
   submitByForm,

@@ -106,7 +106,7 @@ export const putOfferRoute = routeOf(
 );
 
 /** Deletes an offer. Its versions stay readable. */
-const deleteOffer = operation(
+export const deleteOffer = operation(
   "deleteOffer",
   { access: "administer", params: ["name"], query: Conditions, body: NoBody },
   async (call) => {
@@ -122,7 +122,7 @@ export const deleteOfferRoute = routeOf(
 );
 
 /** Makes an earlier version of an offer the present one again, also after the deletion of the offer. */
-const restoreOffer = operation(
+export const restoreOffer = operation(
   "restoreOffer",
   { access: "administer", params: ["name", "version"], query: Conditions, body: NoFields },
   async (call) => {

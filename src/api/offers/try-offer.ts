@@ -1,13 +1,13 @@
 import * as z from "zod/mini";
-import { formOfPrice } from "../../config/price.ts";
-import { OfferList } from "../../core/offers/offer-list.ts";
+import { formOfPrice, type PriceForm } from "../../config/price.ts";
+import { OfferList, type OfferReason } from "../../core/offers/offer-list.ts";
 import type { Offer } from "../../core/offers/offer.ts";
 import { decidePrice, type Price } from "../../core/record/price-rule.ts";
 import type { JsonObject } from "../../core/json.ts";
 import type { Caller } from "../../objects/task/caller.ts";
 import { submitAdapterOf } from "../../providers/submit-target.ts";
 import { AccountId } from "../http/fields.ts";
-import { invalidRequest, Problem } from "../http/problem.ts";
+import { invalidRequest, type Issue, Problem } from "../http/problem.ts";
 import type { Context } from "../operation.ts";
 import { placeRefusal } from "../submit/offer-decision.ts";
 import { prepareCall, type SubmitPlace } from "../submit/prepared-call.ts";
@@ -26,6 +26,27 @@ export const Trial = z.strictObject({
 });
 type Trial = z.output<typeof Trial>;
 
+/** What a submission that is tried would get. */
+export type TrialOutcome =
+  | {
+      readonly outcome: "offered";
+      /** Name of the offer by which the account would pay. */
+      readonly offer: string;
+      readonly reason: OfferReason;
+      readonly model: string;
+      /** Credits that are charged at first. */
+      readonly credits: number;
+      readonly price: PriceForm | null;
+      /** Credits that the job costs in the end. Absent when the request does not decide them. */
+      readonly final?: number;
+    }
+  | {
+      readonly outcome: "refused";
+      readonly code: string;
+      readonly detail: string;
+      readonly issues?: readonly Issue[];
+    };
+
 /** Account of a trial that names none. It is no account's id, so that no offer is for it alone. */
 const ANYBODY = "";
 
@@ -39,7 +60,7 @@ export async function tryOffer(
   others: readonly Offer[],
   trial: Trial,
   context: Pick<Context, "env" | "runtime">,
-) {
+): Promise<TrialOutcome> {
   const path = trial.path ?? offer.path;
   if (path === null) {
     throw invalidRequest([
@@ -71,7 +92,7 @@ export async function tryOffer(
 }
 
 function refusal(code: string, detail: string) {
-  return { outcome: "refused", code, detail };
+  return { outcome: "refused", code, detail } as const;
 }
 
 function placeOf(

@@ -67,6 +67,11 @@ interface RefusableForm {
    * next to the button.
    */
   readonly fields: readonly string[];
+  /**
+   * Names of the fields with a value of several parts. An error message about a part names its place. No field when
+   * absent.
+   */
+  readonly placed?: readonly string[];
   /** Statuses of the refusals that the page of the form shows; 400 and 409 when absent. */
   readonly statuses?: readonly number[];
 }
@@ -79,7 +84,7 @@ interface RefusableForm {
  * @throws Problem for any other refusal, e.g. `forbidden`, and when the page cannot be shown.
  */
 export async function withFaultsIn(
-  { id: form, typed, fields, statuses = [400, 409] }: RefusableForm,
+  { id: form, typed, fields, placed = [], statuses = [400, 409] }: RefusableForm,
   act: () => Promise<Response>,
   show: (fault: FormFault) => Promise<Response>,
 ): Promise<Response> {
@@ -95,12 +100,14 @@ export async function withFaultsIn(
     const named = issues.map(({ path, message }) => [path.slice(1), message] as const);
     const own = named.flatMap(([name, message]) => {
       const field = fieldOf(name, fields);
-      return field === null ? [] : [[field, message] as const];
+      if (field === null) return [];
+      const isPlaced = placed.includes(field) && name !== field;
+      return [[field, isPlaced ? `${placeIn(name, field)} ${message}` : message] as const];
     });
     const rest = named.filter(([name]) => fieldOf(name, fields) === null);
     const text = rest.map(([name, message]) => `${name} ${message}`).join("; ");
     const isUnnamed = named.length === 0;
-    const fault = { form, typed, issues: new Map(own), text: isUnnamed ? detail : text || null };
+    const fault = { form, typed, issues: joined(own), text: isUnnamed ? detail : text || null };
     const page = await show(fault).catch(() => null);
     if (page === null) throw error;
     return new Response(page.body, { status, headers: page.headers });
@@ -114,4 +121,20 @@ export async function withFaultsIn(
 function fieldOf(name: string, fields: readonly string[]): string | null {
   const around = fields.filter((field) => name === field || name.startsWith(`${field}/`));
   return around.toSorted((a, b) => b.length - a.length)[0] ?? null;
+}
+
+/** Returns the place of a fault within the value of a field, with dots between the names that lead to it. */
+function placeIn(name: string, field: string): string {
+  const names = name.slice(field.length + 1).split("/");
+  return names.map((each) => each.replaceAll("~1", "/").replaceAll("~0", "~")).join(".");
+}
+
+/** Returns the error messages of each field as one text. */
+function joined(
+  messages: readonly (readonly [field: string, message: string])[],
+): ReadonlyMap<string, string> {
+  const groups = Map.groupBy(messages, ([field]) => field);
+  return new Map(
+    [...groups].map(([field, own]) => [field, own.map(([, message]) => message).join("; ")]),
+  );
 }

@@ -53,6 +53,10 @@ export function FirstTask({ origin, isSandboxOn }: FirstTaskProps) {
             </button>
           </form>
         ) : null}
+        <a class="button" href="/submit">
+          <Icon name="offer" />
+          Playground
+        </a>
         <a class="button" href="/tasks">
           <Icon name="tasks" />
           Tasks

@@ -2,6 +2,7 @@ import type { CustomerOffer } from "../../api/offers/customer-offer.ts";
 import { html } from "../http/html-answer.ts";
 import { viewerPage, type ViewerVisit } from "../http/page.ts";
 import { frameOf, Layout } from "../layout/layout.tsx";
+import { shownPrice } from "../offers/offer-words.tsx";
 import { ApiDialog } from "../parts/api-dialog.tsx";
 import { Code } from "../parts/code.tsx";
 import { Empty } from "../parts/empty.tsx";
@@ -51,7 +52,7 @@ const COLUMNS: readonly Column<CustomerOffer>[] = [
       </>
     ),
   },
-  { title: "Price", cell: ({ price_text: text }) => text.replace(/^Price: /, "") },
+  { title: "Price", cell: ({ price_text: text }) => shownPrice(text) },
   { title: "Models", cell: ({ models }) => models.join(", ") },
   {
     title: "How",

@@ -15,6 +15,7 @@ import { Code } from "../parts/code.tsx";
 import { FormIssue } from "../parts/field.tsx";
 import { HostileCode } from "../parts/hostile.tsx";
 import { PageHead, Panel } from "../parts/page-head.tsx";
+import { shownPrice } from "../offers/offer-words.tsx";
 import { nextStepOf } from "../task/next-step.ts";
 import { ResultPanel } from "../task/result-panel.tsx";
 import { readShownTask, type ShownTask } from "../task/task-data.ts";
@@ -107,7 +108,7 @@ function Order({ offer, state, visit: { viewer } }: OrderProps) {
     <div class="stack">
       <Panel title={isForm ? "Your order" : "Your call"}>
         <div class="stack-s">
-          <p>{viewer.kind === "operator" ? forOperator(offer) : offer.price_text}</p>
+          <p>{viewer.kind === "operator" ? forOperator(offer) : shownPrice(offer.price_text)}</p>
           {isForm && may(viewer, "submit") ? <OrderForm offer={offer} {...state} /> : null}
           {isForm && !may(viewer, "submit") ? (
             <p class="muted">Your key only reads. Submitting needs a key with the role full.</p>
@@ -130,7 +131,7 @@ function Order({ offer, state, visit: { viewer } }: OrderProps) {
 }
 
 function forOperator({ price_text: price }: CustomerOffer): string {
-  return `Customers: ${price} You submit as the operator, without a charge.`;
+  return `Customers pay: ${shownPrice(price)} You submit as the operator, without a charge.`;
 }
 
 function OrderForm({

@@ -37,6 +37,11 @@ export function pagesOf({ failedTask, downHost }: Shown): readonly ScreenshotPag
     { name: "host", path: `/hosts/${downHost}`, ...own },
     { name: "accounts", path: "/accounts", ...own },
     { name: "account", path: `/accounts/${ACCOUNT}`, ...own },
+    { name: "offers", path: "/offers", ...own, prepare: offerSandbox },
+    { name: "offer-new", path: "/offers/_new", ...own },
+    { name: "offer", path: "/offers/sandbox-video", ...own, prepare: tryOffer },
+    { name: "submit", path: "/submit", ...own, prepare: offerSandbox },
+    { name: "playground", path: "/submit/sandbox-video", ...own, prepare: submitJob },
     { name: "providers", path: "/providers", ...own },
     { name: "send-test", path: "/test", ...own },
     { name: "not-found", path: "/nowhere", ...own },
@@ -52,4 +57,28 @@ async function tryWrongKey(page: Page): Promise<void> {
   await page.getByLabel("Operator key or account key").fill("a-wrong-key-0123456789");
   await page.getByRole("button", { name: "Log in" }).click();
   await page.getByRole("alert").waitFor();
+}
+
+/** Offers the sandbox, unless it is offered, and opens the page again. */
+async function offerSandbox(page: Page): Promise<void> {
+  const path = page.url();
+  await page.goto("/submit");
+  const button = page.getByRole("button", { name: "Offer the sandbox" });
+  if (await button.isVisible()) {
+    await button.click();
+    await page.getByRole("link", { name: "Video of the sandbox" }).waitFor();
+  }
+  await page.goto(path);
+}
+
+async function tryOffer(page: Page): Promise<void> {
+  await offerSandbox(page);
+  await page.getByRole("button", { name: "Try", exact: true }).click();
+  await page.locator("#trial").waitFor();
+}
+
+async function submitJob(page: Page): Promise<void> {
+  await offerSandbox(page);
+  await page.getByRole("button", { name: "Submit", exact: true }).click();
+  await page.getByText("completed").waitFor();
 }
