@@ -92,7 +92,7 @@ export const readOfferRoute = routeOf(
 );
 
 /** Lists the kept versions of an offer, newest first, also after its deletion. */
-const listOfferVersions = operation(
+export const listOfferVersions = operation(
   "listOfferVersions",
   { access: "inspect", params: ["name"], query: NoQuery, body: NoBody },
   async ({ params: { name }, env, runtime }) => {

@@ -13,7 +13,7 @@ import { callLedger } from "../accounts/account-client.ts";
 import { Problem } from "../http/problem.ts";
 import { insufficientCredits, monthlyLimitReached, taskClient } from "../tasks/task-client.ts";
 import { type BodyReservation, SMALL_BODY_BYTES } from "./body-budget.ts";
-import { placeRefusal } from "./offer.ts";
+import { placeRefusal } from "./offer-decision.ts";
 import { RESPOND_ASYNC } from "./preference.ts";
 import type { SubmitPlace } from "./prepared-call.ts";
 import type { UpstreamCall } from "./upstream-call.ts";
