@@ -24,6 +24,7 @@ const OTHERS: ReadonlyMap<string, string> = new Map([
   ["src/api/outputs/serve-answer.ts: copy.body", "the platform pipes the bucket to the client"],
   ["src/api/outputs/serve-copy.ts: read.body", "the platform pipes the bucket to the client"],
   ["src/api/mcp/offer-tool.ts: body", "the answer to a tool, which is read at once"],
+  ["src/console/submit/submit-page.tsx: body", "the answer to a form, which is read at once"],
   ["src/console/http/forms.ts: page.body", "the body of a page, of html-answer.ts"],
 ]);
 

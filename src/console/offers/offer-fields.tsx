@@ -38,8 +38,6 @@ interface OfferFieldsProps {
 
 /** The fields of the form of an offer. */
 export function OfferFields({ state, isNew, config }: OfferFieldsProps) {
-  const chosen = state.typed.get("connection") ?? "";
-  const names = [...new Set([...config.connections.keys(), ...(chosen === "" ? [] : [chosen])])];
   return (
     <>
       {isNew ? (
@@ -60,44 +58,65 @@ export function OfferFields({ state, isNew, config }: OfferFieldsProps) {
         fault={state}
         hint="Title and description are for the customers."
       />
-      <div class="pairs">
-        <Select
-          label="Connection"
-          name="connection"
-          options={names.map((name) => [name, name])}
-          value={chosen}
-          fault={state}
-        />
-        <Field
-          label="Path"
-          name="path"
-          fault={state}
-          hint="The upstream's own; empty for every path."
-        />
-        <Field label="Models" name="models" fault={state} required hint="With commas; * for any." />
-        <Field
-          label="For"
-          name="accounts"
-          fault={state}
-          hint="Accounts or tag:NAME, with commas. Empty for all."
-        />
-        <Field
-          label="Price in credits"
-          name="price/credits"
-          type="number"
-          min={1}
-          fault={state}
-          hint="Empty, and nothing below: free."
-        />
-        <Field
-          label="Rank"
-          name="rank"
-          type="number"
-          min={0}
-          fault={state}
-          hint="Lower ones are compared first; 100 if empty."
-        />
-      </div>
+      <TermFields state={state} config={config} />
+      <RuleFields state={state} />
+      <RareFields state={state} />
+    </>
+  );
+}
+
+type StateProps = Pick<OfferFieldsProps, "state">;
+
+/** The fields of what is offered to whom, and of a fixed price. */
+function TermFields({ state, config }: Omit<OfferFieldsProps, "isNew">) {
+  const chosen = state.typed.get("connection") ?? "";
+  const names = [...new Set([...config.connections.keys(), ...(chosen === "" ? [] : [chosen])])];
+  return (
+    <div class="pairs">
+      <Select
+        label="Connection"
+        name="connection"
+        options={names.map((name) => [name, name])}
+        value={chosen}
+        fault={state}
+      />
+      <Field
+        label="Path"
+        name="path"
+        fault={state}
+        hint="The upstream's own; empty for every path."
+      />
+      <Field label="Models" name="models" fault={state} required hint="With commas; * for any." />
+      <Field
+        label="For"
+        name="accounts"
+        fault={state}
+        hint="Accounts or tag:NAME, with commas. Empty for all."
+      />
+      <Field
+        label="Price in credits"
+        name="price/credits"
+        type="number"
+        min={1}
+        fault={state}
+        hint="Empty, and nothing below: free."
+      />
+      <Field
+        label="Rank"
+        name="rank"
+        type="number"
+        min={0}
+        fault={state}
+        hint="Lower ones are compared first; 100 if empty."
+      />
+    </div>
+  );
+}
+
+/** The fields of rules, which are JSON. */
+function RuleFields({ state }: StateProps) {
+  return (
+    <>
       <TextField
         label="Price by usage"
         name="price"
@@ -121,43 +140,49 @@ export function OfferFields({ state, isNew, config }: OfferFieldsProps) {
           </>
         }
       />
-      <details class="details" open={hasDetails(state)}>
-        <summary>Form for customers, keys and uploads</summary>
-        <div class="stack-s">
-          <TextField
-            label="Body"
-            name="body"
-            rows={8}
-            fault={state}
-            hint="A JSON Schema of what customers may set. It becomes their form and the tool of agents. Needs a path, and one model without *."
-          />
-          <Field
-            label="Tool"
-            name="tool"
-            fault={state}
-            hint="Its name for agents; that of the offer if empty."
-          />
-          <Select
-            label="Key at the upstream"
-            name="key"
-            options={[
-              ["", "of the connection"],
-              ["customer", "the customer's own"],
-            ]}
-            fault={state}
-          />
-          <Select
-            label="Uploads of files"
-            name="uploads"
-            options={[
-              ["", "refused"],
-              ["true", "taken"],
-            ]}
-            fault={state}
-          />
-        </div>
-      </details>
     </>
+  );
+}
+
+/** The fields that few offers need. */
+function RareFields({ state }: StateProps) {
+  return (
+    <details class="details" open={hasDetails(state)}>
+      <summary>Form for customers, keys and uploads</summary>
+      <div class="stack-s">
+        <TextField
+          label="Body"
+          name="body"
+          rows={8}
+          fault={state}
+          hint="A JSON Schema of what customers may set. It becomes their form and the tool of agents. Needs a path, and one model without *."
+        />
+        <Field
+          label="Tool"
+          name="tool"
+          fault={state}
+          hint="Its name for agents; that of the offer if empty."
+        />
+        <Select
+          label="Key at the upstream"
+          name="key"
+          options={[
+            ["", "of the connection"],
+            ["customer", "the customer's own"],
+          ]}
+          fault={state}
+        />
+        <Select
+          label="Uploads of files"
+          name="uploads"
+          options={[
+            ["", "refused"],
+            ["true", "taken"],
+          ]}
+          fault={state}
+        />
+      </div>
+    </details>
   );
 }
 
@@ -170,26 +195,29 @@ function hasDetails({ typed, issues }: FormFault): boolean {
 
 /** Returns the typed values with which the form shows an offer. */
 export function typedOffer(offer: OfferForm): URLSearchParams {
-  const { title, description, accounts, rank, connection, key, path, models } = offer;
-  const { limits, price, uploads, body, tool, name } = offer;
-  const isFixed = price?.credits != null;
+  const { rank, connection, models, limits, uploads, body, tool, name } = offer;
+  const { title, description, accounts, key, path } = offer;
+  const texts = { title, description, accounts: accounts?.join(", "), key, path };
   return new URLSearchParams({
-    title: title ?? "",
-    description: description ?? "",
-    accounts: accounts?.join(", ") ?? "",
+    ...Object.fromEntries(Object.entries(texts).map(([field, value]) => [field, value ?? ""])),
     rank: String(rank),
     connection,
-    key: key ?? "",
-    path: path ?? "",
     models: models.join(", "),
     limits: Object.keys(limits).length === 0 ? "" : indented(withoutNulls(limits)),
-    "price/credits": isFixed ? String(price.credits) : "",
-    price: price === null || isFixed ? "" : JSON.stringify(price),
+    ...typedPrice(offer),
     uploads: uploads ? "true" : "",
     body: body === null ? "" : indented(body),
-    tool: tool === null || tool === name ? "" : tool,
+    tool: tool === name ? "" : (tool ?? ""),
     "try/body": JSON.stringify({ model: models[0] ?? "" }),
   });
+}
+
+/** Returns the typed values of a price: credits, or a rule as JSON. */
+function typedPrice({ price }: OfferForm) {
+  if (price === null) return { "price/credits": "", price: "" };
+  return price.credits === undefined || price.credits === null
+    ? { "price/credits": "", price: JSON.stringify(price) }
+    : { "price/credits": String(price.credits), price: "" };
 }
 
 function indented(value: unknown): string {

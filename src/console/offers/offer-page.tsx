@@ -62,12 +62,8 @@ async function showOffer(
 ): Promise<Response> {
   const { params, url } = visit;
   const isNew = params.offer === NEW_OFFER;
-  const [shown, versions] = isNew
-    ? [null, []]
-    : await Promise.all([presentOffer(visit), versionsOf(visit)]);
-  if (!isNew && shown === null && versions.length === 0) throw unknownOffer();
-  const { done = "" } = readQuery(Query, url);
-  const said = DONE[done];
+  const known = isNew ? NOTHING_KNOWN : await knownOf(visit);
+  const { shown } = known;
   const title = isNew ? "New offer" : params.offer;
   const isEdited = mayEditOffers(visit) && (isNew || shown !== null);
   return html(
@@ -82,8 +78,7 @@ async function showOffer(
         {shown === null ? null : <Actions name={params.offer} isEdited={isEdited} shown={shown} />}
       </PageHead>
       <div class="stack">
-        {said === undefined ? null : <Notice tone="ok" icon="check" title={said} />}
-        {shown === null || shown.fault === null ? null : <State fault={shown.fault} />}
+        <Notices visit={visit} shown={shown} />
         <div class="columns offer">
           {isEdited ? (
             <EditForm visit={visit} shown={shown} sent={sent} />
@@ -93,18 +88,52 @@ async function showOffer(
           <div class="stack">
             {tried === null ? null : <TrialPanel tried={tried} />}
             {isNew ? <FirstHints /> : null}
-            {versions.length === 0 ? null : (
-              <HistoryPanel
-                name={params.offer}
-                versions={versions}
-                present={shown?.stored?.version ?? null}
-                mayRestore={mayEditOffers(visit)}
-              />
-            )}
+            <History visit={visit} known={known} />
           </div>
         </div>
       </div>
     </Layout>,
+  );
+}
+
+/** What is stored of an offer. */
+interface Known {
+  /** Null when the offer was deleted. */
+  readonly shown: ShownOffer | null;
+  readonly versions: readonly KnownOffer[];
+}
+
+const NOTHING_KNOWN: Known = { shown: null, versions: [] };
+
+/** Returns what is stored of the offer of the page. @throws Problem `not_found` when there was never such an offer. */
+async function knownOf(visit: OfferVisit): Promise<Known> {
+  const [shown, versions] = await Promise.all([presentOffer(visit), versionsOf(visit)]);
+  if (shown === null && versions.length === 0) throw unknownOffer();
+  return { shown, versions };
+}
+
+/** Confirms what was done before the page was opened, and says why the offer is disabled, if it is. */
+function Notices({ visit, shown }: { readonly visit: OfferVisit } & Pick<Known, "shown">) {
+  const { done = "" } = readQuery(Query, visit.url);
+  const said = DONE[done];
+  return (
+    <>
+      {said === undefined ? null : <Notice tone="ok" icon="check" title={said} />}
+      {shown === null || shown.fault === null ? null : <State fault={shown.fault} />}
+    </>
+  );
+}
+
+function History({ visit, known }: { readonly visit: OfferVisit; readonly known: Known }) {
+  const { shown, versions } = known;
+  if (versions.length === 0) return null;
+  return (
+    <HistoryPanel
+      name={visit.params.offer}
+      versions={versions}
+      present={shown?.stored?.version ?? null}
+      mayRestore={mayEditOffers(visit)}
+    />
   );
 }
 

@@ -45,26 +45,32 @@ export function FirstTask({ origin, isSandboxOn }: FirstTaskProps) {
           </li>
         ))}
       </ol>
-      <div class="buttons">
-        {isSandboxOn ? (
-          <form method="post" action="/sandbox">
-            <button type="submit" class="button button-main">
-              Run a sandbox task
-            </button>
-          </form>
-        ) : null}
-        <a class="button" href="/submit">
-          <Icon name="offer" />
-          Playground
-        </a>
-        <a class="button" href="/tasks">
-          <Icon name="tasks" />
-          Tasks
-        </a>
-        <a class="button button-plain" href="/docs#callbacks">
-          How callbacks arrive
-        </a>
-      </div>
+      <FirstSteps isSandboxOn={isSandboxOn} />
+    </div>
+  );
+}
+
+function FirstSteps({ isSandboxOn }: Pick<FirstTaskProps, "isSandboxOn">) {
+  return (
+    <div class="buttons">
+      {isSandboxOn ? (
+        <form method="post" action="/sandbox">
+          <button type="submit" class="button button-main">
+            Run a sandbox task
+          </button>
+        </form>
+      ) : null}
+      <a class="button" href="/submit">
+        <Icon name="offer" />
+        Playground
+      </a>
+      <a class="button" href="/tasks">
+        <Icon name="tasks" />
+        Tasks
+      </a>
+      <a class="button button-plain" href="/docs#callbacks">
+        How callbacks arrive
+      </a>
     </div>
   );
 }
