@@ -10,8 +10,12 @@ it("a console page with all components of the console and with texts that contai
 });
 
 it.each([
-  ["the operator", ["/", "/tasks", "/hosts", "/accounts", "/providers", "/test", "/docs"], null],
-  ["the account acme", ["/", "/tasks", "/accounts/acme", "/test", "/docs"], "acme"],
+  [
+    "the operator",
+    ["/", "/tasks", "/hosts", "/accounts", "/offers", "/providers", "/submit", "/test", "/docs"],
+    null,
+  ],
+  ["the account acme", ["/", "/tasks", "/submit", "/accounts/acme", "/test", "/docs"], "acme"],
 ])(
   "the navigation of the console for %s links to %j and marks the entry of the current page",
   async (_, paths, account) => {
