@@ -79,7 +79,8 @@ it.each(forms)(
   "once an account has reached all rate limits, the console refuses its POST to $path without reading the form, but still reads it from an operator",
   async ({ path, access }) => {
     const none = aRateLimit(0);
-    const bindings = { ...env, LIMIT_TESTS: none, LIMIT_BULK: none, LIMIT_LISTS: none };
+    const lists = { LIMIT_TESTS: none, LIMIT_BULK: none, LIMIT_LISTS: none };
+    const bindings = { ...env, ...lists, LIMIT_SUBMITS: none };
     const sent = async (cookie: string) => {
       const headers = { Cookie: cookie, "Sec-Fetch-Site": "same-origin", Accept: "text/html" };
       const named = path
