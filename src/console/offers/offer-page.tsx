@@ -79,6 +79,7 @@ async function showOffer(
       </PageHead>
       <div class="stack">
         <Notices visit={visit} shown={shown} />
+        {tried === null ? null : <TrialPanel tried={tried} />}
         <div class="columns offer">
           {isEdited ? (
             <EditForm visit={visit} shown={shown} sent={sent} />
@@ -86,7 +87,6 @@ async function showOffer(
             <ReadOnly visit={visit} shown={shown} />
           )}
           <div class="stack">
-            {tried === null ? null : <TrialPanel tried={tried} />}
             {isNew ? <FirstHints /> : null}
             <History visit={visit} known={known} />
           </div>
@@ -201,8 +201,8 @@ function Actions({ name, isEdited, shown: { stored, fault } }: ActionsProps) {
 function FirstHints() {
   return (
     <p class="muted">
-      Try the offer before you store it: the result appears here. Nothing is stored or submitted by
-      a trial.
+      Try the offer before you store it: a trial says which offer wins, why, and what it costs. It
+      stores and submits nothing.
     </p>
   );
 }

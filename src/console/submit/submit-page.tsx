@@ -85,9 +85,16 @@ async function showPlayground(visit: OfferVisit, state: PlaygroundState): Promis
       >
         <ApiDialog origin={url.origin} paths={[`/v1/offers/${offer.name}`]} />
       </PageHead>
-      <div class="columns playground">
-        <Order offer={offer} state={state} visit={visit} />
-        <Outcome state={state} visit={visit} />
+      <div class="stack">
+        <div class="columns playground">
+          <Order offer={offer} state={state} visit={visit} />
+          <Outcome state={state} visit={visit} />
+        </div>
+        {offer.example === null ? null : (
+          <Panel title="From a program">
+            <Code text={offer.example} what="the command" />
+          </Panel>
+        )}
       </div>
     </Layout>,
     200,
@@ -101,32 +108,25 @@ interface OrderProps {
   readonly visit: OfferVisit;
 }
 
-/** The form of the offer, its price, and the same call for a program. */
+/** The price of the offer, and its form. */
 function Order({ offer, state, visit: { viewer } }: OrderProps) {
   const isForm = takesArguments(offer);
   return (
-    <div class="stack">
-      <Panel title={isForm ? "Your order" : "Your call"}>
-        <div class="stack-s">
-          <p>{viewer.kind === "operator" ? forOperator(offer) : shownPrice(offer.price_text)}</p>
-          {isForm && may(viewer, "submit") ? <OrderForm offer={offer} {...state} /> : null}
-          {isForm && !may(viewer, "submit") ? (
-            <p class="muted">Your key only reads. Submitting needs a key with the role full.</p>
-          ) : null}
-          {isForm ? null : (
-            <p class="muted">
-              You send the call of the upstream itself, with its SDK or any HTTP client, to{" "}
-              <code>{offer.path}</code>.
-            </p>
-          )}
-        </div>
-      </Panel>
-      {offer.example === null ? null : (
-        <Panel title="From a program">
-          <Code text={offer.example} what="the command" />
-        </Panel>
-      )}
-    </div>
+    <Panel title={isForm ? "Your order" : "Your call"}>
+      <div class="stack-s">
+        <p>{viewer.kind === "operator" ? forOperator(offer) : shownPrice(offer.price_text)}</p>
+        {isForm && may(viewer, "submit") ? <OrderForm offer={offer} {...state} /> : null}
+        {isForm && !may(viewer, "submit") ? (
+          <p class="muted">Your key only reads. Submitting needs a key with the role full.</p>
+        ) : null}
+        {isForm ? null : (
+          <p class="muted">
+            You send the call of the upstream itself, with its SDK or any HTTP client, to{" "}
+            <code>{offer.path}</code>.
+          </p>
+        )}
+      </div>
+    </Panel>
   );
 }
 
