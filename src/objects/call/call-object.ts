@@ -266,7 +266,7 @@ export class CallObject extends DurableObject<CallBindings> {
    * Makes the call of a submission whose caller waits, at once, and returns the answer. When the caller goes away, the
    * answer is still read to its end. Nothing is stored here before the answer has brought a file: after a crash the task
    * itself counts the outcome as unknown, once the time for the answer is over.
-   * @param account account of the caller. Null for an operator.
+   * @param account account of the caller. Null when the caller is an operator.
    */
   async passOn(
     call: StoredCall,
