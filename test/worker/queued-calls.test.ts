@@ -53,6 +53,7 @@ const OTHER = "other";
  * @param connection queue that gives the place of the task to another submission meanwhile. Null when it keeps the place.
  */
 function registerLate(connection: string | null): void {
+  // oxlint-disable-next-line unbound-method -- it is called with its `this`
   const register = TaskObject.prototype.apply;
   vi.spyOn(TaskObject.prototype, "apply").mockImplementationOnce(async function (
     this: TaskObject,
