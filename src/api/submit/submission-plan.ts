@@ -1,6 +1,7 @@
 import type { Runtime } from "../../config/runtime.ts";
 import { linkDigest } from "../../core/record/input-links.ts";
 import type { Price } from "../../core/record/price-rule.ts";
+import { traceMember } from "../../core/record/trace.ts";
 import type { SubmissionStart } from "../../core/record/submission.ts";
 import { SECOND_MS } from "../../core/time.ts";
 import { isHttpUrl } from "../../core/url.ts";
@@ -112,6 +113,7 @@ export async function planSubmission(
       ...identity,
     },
     ...(!isOperator && { isPriceOffered: true }),
+    ...traceMember(submitCall.trace),
   };
   const isHookExpected = fields.size > 0 && canHooksArrive(runtime);
   const secrets = secretsOf(place, fields, accountId !== null);
