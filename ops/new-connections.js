@@ -54,9 +54,17 @@ async function opened({ protocol, hostname, port }, isSecure) {
 
 /** @type {(url: URL) => Promise<keyof typeof UNREACHABLE>} */
 async function foundCause(url) {
+  const search = new AbortController();
+  const timer = setTimeout(() => search.abort(), SEARCH_MS);
   /** @type {Promise<"other">} */
-  const late = scheduler.wait(SEARCH_MS).then(() => "other");
-  return Promise.race([causeOf(url), late]);
+  const late = new Promise((resolve) => {
+    search.signal.addEventListener("abort", () => resolve("other"));
+  });
+  try {
+    return await Promise.race([causeOf(url, search.signal), late]);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 /**
@@ -64,9 +72,9 @@ async function foundCause(url) {
  * same error for each reason when it opens a socket, and writes the reason only to its own log. But it opens a plain
  * connection where only TLS fails, and a request of its own fails with "Network connection lost." where a connection
  * was refused, and with "internal error; …" where a name has no address or the address is one that `allow` forbids.
- * @type {(url: URL) => Promise<keyof typeof UNREACHABLE>}
+ * @type {(url: URL, signal: AbortSignal) => Promise<keyof typeof UNREACHABLE>}
  */
-async function causeOf(url) {
+async function causeOf(url, signal) {
   const plain = url.protocol === "https:" ? await opened(url, false) : null;
   if (plain !== null) {
     await plain.close();
@@ -75,7 +83,6 @@ async function causeOf(url) {
   try {
     const { hostname, port, protocol } = url;
     const usualPort = protocol === "https:" ? "443" : "80";
-    const signal = AbortSignal.timeout(SEARCH_MS);
     const target = `http://${hostname}:${port || usualPort}/`;
     await fetch(target, { method: "HEAD", redirect: "manual", signal });
     return "other";
