@@ -5,6 +5,7 @@ import { type AttemptResult, unansweredAttempt } from "../core/record/callback.t
 import type { Delivery } from "../core/duties/callback-attempt.ts";
 import type { Refund } from "../core/duties/refund.ts";
 import type { Release } from "../core/duties/release.ts";
+import { traceHeaders } from "../core/record/trace.ts";
 import { toSeconds } from "../core/time.ts";
 import { LISTEN_URL } from "../core/url.ts";
 import { log } from "../lib/log.ts";
@@ -62,7 +63,7 @@ export type CallbackInput = Omit<Delivery, "provider">;
  * secrets and the public address of the relay stay the same, because both signature schemes are deterministic.
  */
 export async function callbackRequest(
-  { account, origin, taskId, status, number, startedAt, url, body }: CallbackInput,
+  { account, origin, taskId, status, number, startedAt, url, body, trace }: CallbackInput,
   { config, keyring }: Runtime,
 ): Promise<PostRequest> {
   const callbackSecrets =
@@ -78,6 +79,7 @@ export async function callbackRequest(
       "X-Task-Id": taskId,
       "X-Timestamp": String(toSeconds(startedAt)),
       "X-Attempt": String(number),
+      ...traceHeaders(trace),
     },
     keys: { callbackSecrets, signingKeys: keyring.signingKeys },
   });

@@ -71,12 +71,16 @@ export const SUBMISSION: SubmissionStart = {
   requestDigest: "request",
   endpoint: null,
 };
-/** Callback URLs and schedules of new tasks; a quarter has no URL. */
+const TRACE = {
+  parent: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
+  state: "congo=t61rcWkgMzE",
+};
+/** Callback URLs, schedules and trace contexts of new tasks; a quarter has no URL. */
 const CALLBACKS = [
   ...Array.from({ length: 6 }, () => ({ callbackUrl: URL_A })),
   { callbackUrl: URL_A, callbackScheduleMs: [0, MINUTE] },
   { callbackUrl: URL_A, callbackScheduleMs: [7 * SECOND, MINUTE, HOUR, MINUTE] },
-  { callbackUrl: URL_A, callbackScheduleMs: [MINUTE] },
+  { callbackUrl: URL_A, callbackScheduleMs: [MINUTE], trace: TRACE },
   { callbackUrl: null },
   { callbackUrl: null },
   { callbackUrl: null, callbackScheduleMs: [0, SECOND] },

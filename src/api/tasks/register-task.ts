@@ -4,6 +4,7 @@ import { priceOf, usageNamesWithout } from "../../config/price.ts";
 import type { RegisterEvent } from "../../core/events/event.ts";
 import type { Price } from "../../core/record/price-rule.ts";
 import type { Account } from "../../core/record/task.ts";
+import { traceMember } from "../../core/record/trace.ts";
 import type { Env } from "../../env.ts";
 import type { Connection } from "../../providers/provider.ts";
 import type { Runtime } from "../../config/runtime.ts";
@@ -32,7 +33,8 @@ import type { OutsideEvent } from "../../objects/task/outside-event.ts";
 export const registerTask = operation(
   "registerTask",
   { access: "operate", query: NoQuery, body: Registration, takesIdempotencyKey: true },
-  async ({ env, runtime, caller, origin, body, idempotencyKey: key }): Promise<Registered> => {
+  async (call): Promise<Registered> => {
+    const { env, runtime, caller, origin, body, idempotencyKey: key, trace } = call;
     requireAcceptable(body.callback_url, runtime, origin, body.account !== null);
     const schedule = requireSchedule(
       body.callback_schedule_s,
@@ -55,6 +57,7 @@ export const registerTask = operation(
       registration: { ...registrationOf(body, price), ...schedule },
       ...simulatedStartOf(body.model, null, connection),
       ...(await billingOf(body.account, price !== null, env, runtime)),
+      ...traceMember(trace),
     };
     const applied = await taskClient(env, id).apply(event, caller);
     if (body.id === null) requireUnusedKey(applied);

@@ -378,7 +378,7 @@ function StepButton(props: {
 function TestResult({ outcome, status_code: code, duration_ms: ms, cause }: Tested) {
   return (
     <output class="state">
-      <Status of={outcome} /> {code ?? cause ?? ""} in {durationText(ms)}
+      <Status of={outcome} /> {code ?? ""} {cause ?? ""} in {durationText(ms)}
     </output>
   );
 }

@@ -236,7 +236,8 @@ export const diagnoseTest = formAction(
             await signingAccount(fields.account, { caller: viewer, env }),
             visit.url.origin,
           );
-    const verdict = await verdictOn(received, facts, Date.now(), runtime, env);
+    const asking = { caller: viewer, runtime, env };
+    const verdict = await verdictOn(received, facts, Date.now(), asking);
     return showTest(visit, { fields, sent, received, verdict });
   },
 );

@@ -6,6 +6,7 @@ import type { RefusalClass, RefusedEnd } from "../record/refusal.ts";
 import type { UnreadReason } from "../record/unread-answer.ts";
 import type { SubmissionAnswer, SubmissionStart } from "../record/submission.ts";
 import type { Account, Registration } from "../record/task.ts";
+import type { Trace } from "../record/trace.ts";
 import type { HookRefusal, UnreadHook } from "../record/tracking.ts";
 import type { Job, UpstreamEnd, UpstreamNews, UpstreamResult, Used } from "../record/upstream.ts";
 
@@ -96,6 +97,8 @@ export interface RegisterEvent extends Requested {
    * repeated. Absent when the caller has stated the price, or none.
    */
   readonly isPriceOffered?: true;
+  /** Trace context of the request. Absent when it states none. */
+  readonly trace?: Trace;
 }
 
 /**
@@ -214,6 +217,8 @@ export interface Creation {
   /** Reason why the URL rules refuse `callbackUrl`. Null when they do not refuse it. */
   readonly callbackUrlRefusal: string | null;
   readonly origin: string;
+  /** Trace context of the request. Absent when it states none. */
+  readonly trace?: Trace;
 }
 
 /** Event of `POST /v1/tasks/{id}/upstream`, which attaches a job. */

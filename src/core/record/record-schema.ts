@@ -327,6 +327,8 @@ const Cancellation = z.looseObject({
   ]),
 });
 
+const Trace = z.looseObject({ parent: z.string(), state: z.exactOptional(z.string()) });
+
 const base = {
   v: z.literal(FORMAT),
   version: Int,
@@ -343,6 +345,7 @@ const base = {
   registration: z.nullable(Registration),
   submission: z.nullable(Submission),
   cancellation: z.nullable(Cancellation),
+  trace: z.exactOptional(Trace),
 };
 
 const ChargingTask = z.looseObject({

@@ -12,6 +12,7 @@ import {
   waitEndsAt,
 } from "../record/submission.ts";
 import { isOpen, isTerminal, type TaskRecord, type TerminalTask } from "../record/task.ts";
+import { traceMember } from "../record/trace.ts";
 import type { UpstreamTimes } from "../record/upstream.ts";
 import type { Reader } from "./reader.ts";
 
@@ -70,7 +71,10 @@ export interface SubmissionFacts {
 
 export interface CallbackFacts {
   /** The parts of the request that are the same for all attempts of the callback. */
-  readonly message: Pick<TerminalTask, "account" | "status" | "body" | "origin"> & {
+  readonly message: Pick<
+    TerminalTask,
+    "account" | "status" | "body" | "origin" | "trace"
+  > & {
     readonly taskId: string;
   };
   /** Present URL of the callback, to which the next attempt goes if there is one. */
@@ -145,13 +149,13 @@ function submissionFacts(record: TaskRecord): SubmissionFacts | null {
 }
 
 function callbackFacts(
-  { id: taskId, account, status, body, origin }: TerminalTask,
+  { id: taskId, account, status, body, origin, trace }: TerminalTask,
   callback: Callback,
   policy: Policy,
 ): CallbackFacts {
   const { url, state, series } = callback;
   return {
-    message: { taskId, account, status, body, origin },
+    message: { taskId, account, status, body, origin, ...traceMember(trace) },
     url,
     attempts: [...callback.attempts.map((attempt) => factsOf(attempt, url)), ...running(callback)],
     nextAttemptAt: state.kind === "due" ? state.nextAttemptAt : null,

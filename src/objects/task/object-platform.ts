@@ -13,6 +13,7 @@ import type { AttemptResult } from "../../core/record/callback.ts";
 import type { AccountFault } from "../../core/events/account-fault.ts";
 import type { HookReport } from "../../core/events/hook-report.ts";
 import type { TaskRecord } from "../../core/record/task.ts";
+import { type Trace, traceIdOf } from "../../core/record/trace.ts";
 import type { AttachedJob } from "../../core/record/upstream.ts";
 import { SECOND_MS } from "../../core/time.ts";
 import type { IndexRow } from "../../core/views/index-row.ts";
@@ -99,6 +100,8 @@ export class ObjectPlatform implements Platform {
   readonly #records: RecordStore;
   readonly #jobs: JobReader;
   #applying: Promise<void> = Promise.resolve();
+  /** Trace context of the record that was last read or stored, for the log. Null when it has none. */
+  #trace: Trace | null = null;
   #runtime: Runtime | null = null;
   /**
    * Settings derived from `#runtime`, which does not change while the isolate runs. Null before they are first needed,
@@ -150,13 +153,16 @@ export class ObjectPlatform implements Platform {
   }
 
   load(): TaskRecord | null {
-    return this.#records.load();
+    const record = this.#records.load();
+    if (record !== null) this.#trace = record.trace ?? null;
+    return record;
   }
 
   // The platform commits two storage calls without an await between them together. The promise of `setAlarm` need
   // not be awaited, because a failing storage holds back all answers and resets the object.
   commit(record: TaskRecord, alarmAt: number | null): void {
     this.#records.store(record);
+    this.#trace = record.trace ?? null;
     noteStoredTask(this.#bindings, record.id);
     if (alarmAt !== null) this.setAlarm(alarmAt);
     this.tellWatchers();
@@ -193,7 +199,7 @@ export class ObjectPlatform implements Platform {
       return true;
     } catch (error) {
       const line = { task_id: this.#ctx.id.name ?? null, error: errorText(error) };
-      log({ event: "alarm.not_repeated", ...line }, "error");
+      log(this.#traced({ event: "alarm.not_repeated", ...line }), "error");
       return false;
     }
   }
@@ -213,7 +219,8 @@ export class ObjectPlatform implements Platform {
     } catch (error) {
       // An error while the attempt is measured must not make an attempt that was sent count as `interrupted`.
       const { taskId } = delivery;
-      log({ event: "measure.failed", task_id: taskId, error: errorText(error) }, "error");
+      const line = { event: "measure.failed", task_id: taskId, error: errorText(error) };
+      log(this.#traced(line), "error");
     }
     return result;
   }
@@ -250,7 +257,7 @@ export class ObjectPlatform implements Platform {
     const url = runtime.config.settlementUrl;
     if (url !== null) return settle(message, url, runtime);
     const line = { task_id: taskId, detail: "SETTLEMENT_URL is not set" };
-    log({ event: "settlement.impossible", ...line }, "error");
+    log(this.#traced({ event: "settlement.impossible", ...line }), "error");
     return Promise.resolve(false);
   }
 
@@ -407,13 +414,18 @@ export class ObjectPlatform implements Platform {
   background(work: Promise<unknown>): void {
     const guarded = work.catch((error: unknown) => {
       const line = { task_id: this.#ctx.id.name ?? null, error: errorText(error) };
-      log({ event: "loop.failed", ...line }, "error");
+      log(this.#traced({ event: "loop.failed", ...line }), "error");
     });
     this.#ctx.waitUntil(guarded);
   }
 
   log(line: () => LogLine, level: LogLevel): void {
-    logAs(level, line, this.#prepared().config);
+    logAs(level, () => this.#traced(line()), this.#prepared().config);
+  }
+
+  /** Returns a log line with the trace id of the task, which a task without one has not. */
+  #traced(line: LogLine): LogLine {
+    return this.#trace === null ? line : { ...line, trace_id: traceIdOf(this.#trace) };
   }
 
   #prepared(): Runtime {
