@@ -8,6 +8,7 @@ import type { LastPoll } from "./poll-rules.ts";
 
 export type CallName =
   | "send"
+  | "sendProgress"
   | "charge"
   | "refund"
   | "release"
@@ -99,6 +100,11 @@ export class SimulatedObject implements Platform {
   #discards = 0;
 
   readonly send: Platform["send"] = (delivery) => this.#call((to) => to.send(delivery, this));
+  readonly sendProgress: Platform["sendProgress"] = async (callback, mayStart) => {
+    // The request is signed before it leaves, and other events may come meanwhile.
+    await Promise.resolve();
+    return mayStart() ? this.#call((to) => to.sendProgress(callback, mayStart, this)) : null;
+  };
   readonly charge: Platform["charge"] = (charge) => this.#call((to) => to.charge(charge, this));
   readonly refund: Platform["refund"] = (refund) => this.#call((to) => to.refund(refund, this));
   readonly release: Platform["release"] = (release) =>

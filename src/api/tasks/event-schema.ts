@@ -1,6 +1,7 @@
 import * as z from "zod/mini";
 import { compiled } from "../../core/compiled.ts";
 import { isLongInteger, type JsonObject } from "../../core/json.ts";
+import { CallbackEventList } from "../../core/record/callback-events.ts";
 import { MAX_OUTPUT_URL_CHARS, MAX_OUTPUT_URLS } from "../../core/record/upstream.ts";
 import { DAY_MS, SECOND_MS } from "../../core/time.ts";
 import { isHttpUrl } from "../../core/url.ts";
@@ -110,6 +111,7 @@ const creation = {
   created_at: optional(CreatedAtS),
   callback_url: optional(ReportedText),
   callback_schedule_s: optional(CallbackSchedule),
+  callback_events: optional(CallbackEventList),
   account: optional(AccountId),
 };
 

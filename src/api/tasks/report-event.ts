@@ -1,5 +1,6 @@
 import type * as z from "zod/mini";
 import type { ReportEvent } from "../../core/events/event.ts";
+import { statedEvents } from "../../core/record/callback-events.ts";
 import type { Usage } from "../../core/record/upstream.ts";
 import type { Env } from "../../env.ts";
 import type { OutsideEvent } from "../../objects/task/outside-event.ts";
@@ -32,6 +33,7 @@ const reportEvent = operation(
       creation: creation && {
         ...creation,
         ...schedule,
+        ...statedEvents(body.callback_events),
         callbackUrlRefusal: refusalOf(body.callback_url, runtime, origin, body.account !== null),
         origin,
       },

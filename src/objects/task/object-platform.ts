@@ -11,6 +11,7 @@ import type { CancelAnswer, ChargeAnswer, PollAnswer } from "../../core/events/e
 import type { Settings } from "../../core/policy.ts";
 import type { AttemptResult } from "../../core/record/callback.ts";
 import type { AccountFault } from "../../core/events/account-fault.ts";
+import type { ProgressCallback } from "../../core/events/progress-callback.ts";
 import type { HookReport } from "../../core/events/hook-report.ts";
 import type { TaskRecord } from "../../core/record/task.ts";
 import type { AttachedJob } from "../../core/record/upstream.ts";
@@ -31,6 +32,7 @@ import { cancelUpstream } from "../../outbound/cancel-upstream.ts";
 import { connectionOf } from "../../outbound/upstream-connection.ts";
 import {
   deliver,
+  deliverProgress,
   refundMessage,
   releaseMessage,
   sendOperatorEvent,
@@ -216,6 +218,10 @@ export class ObjectPlatform implements Platform {
       log({ event: "measure.failed", task_id: taskId, error: errorText(error) }, "error");
     }
     return result;
+  }
+
+  sendProgress(callback: ProgressCallback, mayStart: () => boolean): Promise<AttemptResult | null> {
+    return deliverProgress(callback, this.#prepared(), toListeners(this.#bindings), mayStart);
   }
 
   charge(charge: Charge): Promise<ChargeAnswer> {

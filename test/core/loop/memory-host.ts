@@ -37,6 +37,7 @@ export class MemoryHost implements Host, CallObserver {
   endings: Partial<Record<CallName, number>> = {
     charge: 0,
     refund: 0,
+    sendProgress: 0,
     release: 0,
     writeIndexRow: 0,
     sendNotice: 0,
