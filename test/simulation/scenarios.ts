@@ -347,7 +347,12 @@ function* progressOfJob(world: World, random: Random): Iterable<Move> {
     if (random.isLucky(0.6)) yield end(world, "sendProgress", random.below(6));
     yield pass(random.pick([1, SECOND, 10 * SECOND, 10 * SECOND, 11 * SECOND]));
   }
-  if (random.isLucky(0.5)) yield happen(aReport(random.pick([aCompletion(), aFailure()])));
+  if (random.isLucky(0.3)) return;
+  yield pass(11 * SECOND);
+  const progress = random.below(101);
+  yield { ...happen(aHook(PROCESSING, { isSigned: true, progress })), turns: random.below(4) };
+  yield happen(aReport(random.pick([aCompletion(), aFailure()])));
+  yield end(world, "sendProgress", random.below(6));
 }
 
 /** A refund stays without an answer for a long time, or meets a negative balance. */
