@@ -83,5 +83,7 @@ function faultOfAcceptance(
     return `It answers ${status} to a genuine request when ${when}: ${reason}.`;
   if (expected === "acknowledge")
     return acted === true ? `It acts twice on a genuine request, although ${when}.` : null;
-  return expected === "act" && acted === false ? `It does not act on a genuine request when ${when}: ${reason}.` : null;
+  return expected === "act" && acted === false
+    ? `It does not act on a genuine request when ${when}: ${reason}.`
+    : null;
 }

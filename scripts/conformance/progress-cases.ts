@@ -18,7 +18,8 @@ export const PROGRESS: readonly ConformanceCase[] = [
   {
     name: "end-after-progress",
     when: "it tells the end of a task whose progress has come before",
-    reason: "it takes the end for a repetition, because it stores the id of the task at its progress",
+    reason:
+      "it takes the end for a repetition, because it stores the id of the task at its progress",
     requests: async (builder) => [
       accept(await builder.progress(40)),
       { expected: "act", request: await builder.signed() },

@@ -10,7 +10,8 @@ const SIGNATURE_HEADERS = {
 };
 
 const CALLBACK_HEADERS = {
-  "X-Event": "`task.completed` or `task.failed`, or `task.processing` where the receiver asks for progress.",
+  "X-Event":
+    "`task.completed` or `task.failed`, or `task.processing` where the receiver asks for progress.",
   "X-Task-Id": "Id of the task.",
   "X-Timestamp": "Equals `webhook-timestamp`.",
   "X-Attempt": "Number of this attempt, from 1.",
@@ -23,20 +24,21 @@ const ANSWERS = {
 
 /** Returns the requests that the relay sends: the callbacks of tasks and the operator events. */
 export function webhooks(): ZodOpenApiPathsObject {
-  const callbacks = Object.entries(CALLBACKS).map(([name, { summary, attempts, schema, example }]) => {
-    const post: ZodOpenApiOperationObject = {
-      operationId: operationId(name),
-      tags: ["client"],
-      summary,
-      description:
-        `Sent to the \`callback_url\` of the task: ${attempts}. Redirects are not followed.`,
-      security: [{ signatureV1: [] }, { signatureV1a: [] }],
-      parameters: headers(CALLBACK_HEADERS),
-      requestBody: { required: true, content: { "application/json": { schema, example } } },
-      responses: ANSWERS,
-    };
-    return [name, { post }] as const;
-  });
+  const callbacks = Object.entries(CALLBACKS).map(
+    ([name, { summary, attempts, schema, example }]) => {
+      const post: ZodOpenApiOperationObject = {
+        operationId: operationId(name),
+        tags: ["client"],
+        summary,
+        description: `Sent to the \`callback_url\` of the task: ${attempts}. Redirects are not followed.`,
+        security: [{ signatureV1: [] }, { signatureV1a: [] }],
+        parameters: headers(CALLBACK_HEADERS),
+        requestBody: { required: true, content: { "application/json": { schema, example } } },
+        responses: ANSWERS,
+      };
+      return [name, { post }] as const;
+    },
+  );
   const events = OPERATOR_EVENTS.map(({ type, summary, schema, example }) => {
     const post: ZodOpenApiOperationObject = {
       operationId: `operator${capital(operationId(type))}`,

@@ -30,12 +30,16 @@ export function recordEvent(
   const order = orderOf(event, record, setting);
   history.isCanceled ||= order === "fail";
   history.isAskOrdered ||= order === "ask";
-  if (event.type === "hook" && event.isSigned && event.progress !== undefined) {
-    history.percentages.add(event.progress);
-  }
+  notePercentage(history, event);
   if (event.type === "attach") history.orderedJobs.add(event.job.id);
   history.isJobShown ||= isProof(event, record, setting, now);
   history.possibleEnds.push(...possibleEnds(event, record, setting, now));
+}
+
+/** Records the percentage that a signed hook states. */
+function notePercentage({ percentages }: TaskHistory, event: OutsideEvent): void {
+  if (event.type !== "hook" || !event.isSigned || event.progress === undefined) return;
+  percentages.add(event.progress);
 }
 
 /** Returns what an event states about the callback of the task that it creates. */

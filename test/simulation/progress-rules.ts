@@ -51,7 +51,8 @@ export class ProgressWatch {
       "a progress callback has one attempt": !isRepeated,
       "one progress callback runs at a time": latest?.isRunning !== true,
       "at most one progress callback starts in 10 s": isFree(latest, startedAt),
-      "a progress callback tells another percentage": percent === null || percent !== latest?.percent,
+      "a progress callback tells another percentage":
+        percent === null || percent !== latest?.percent,
       "only the upstream states percentages":
         percent === null || history?.percentages.has(percent) === true,
       "the body of a progress callback is the promised one":

@@ -345,7 +345,8 @@ function* progressOfJob(world: World, random: Random): Iterable<Move> {
     yield random.isLucky(0.5) ? { ...hook, turns: random.below(4) } : hook;
     if (random.isLucky(0.3)) yield* poll(world, newsAnswer(PROCESSING));
     if (random.isLucky(0.6)) yield end(world, "sendProgress", random.below(6));
-    yield pass(random.pick([1, SECOND, 10 * SECOND, 10 * SECOND, 11 * SECOND]));
+    const ms = random.pick([1, SECOND, 10 * SECOND, 10 * SECOND, 11 * SECOND]);
+    yield pass(ms, random.isLucky(0.3));
   }
   if (random.isLucky(0.3)) return;
   yield pass(11 * SECOND);

@@ -24,9 +24,7 @@ export type CallbackName = "task.completed" | "task.failed" | "task.processing";
 const END_ATTEMPTS = "at most three automatic attempts";
 
 /** The callbacks, which go to the `callback_url` of a task, by the value of their header `X-Event`. */
-export const CALLBACKS: Readonly<
-  Record<CallbackName, Webhook & { readonly attempts: string }>
-> = {
+export const CALLBACKS: Readonly<Record<CallbackName, Webhook & { readonly attempts: string }>> = {
   "task.completed": {
     summary: "A task has completed",
     attempts: END_ATTEMPTS,

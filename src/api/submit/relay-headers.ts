@@ -1,13 +1,10 @@
 import * as z from "zod/mini";
 import { PriceForm, priceOf } from "../../config/price.ts";
 import { parseJsonAsSent } from "../../core/json.ts";
-import {
-  CallbackEventList,
-  type CallbackEvents,
-  eventsIn,
-} from "../../core/record/callback-events.ts";
+import type { CallbackEvents } from "../../core/record/callback-events.ts";
 import type { Price } from "../../core/record/price-rule.ts";
 import { readerOf, type Caller } from "../../objects/task/caller.ts";
+import { CallbackEventList, eventsIn } from "../callbacks/callback-event-list.ts";
 import { CallbackSchedule, scheduleIn } from "../callbacks/callback-schedule.ts";
 import { AccountId, TaskId, TimeS } from "../http/fields.ts";
 import { type Issue, invalidRequest, Problem } from "../http/problem.ts";

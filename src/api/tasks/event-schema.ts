@@ -1,12 +1,12 @@
 import * as z from "zod/mini";
 import { compiled } from "../../core/compiled.ts";
 import { isLongInteger, type JsonObject } from "../../core/json.ts";
-import { CallbackEventList } from "../../core/record/callback-events.ts";
 import { MAX_OUTPUT_URL_CHARS, MAX_OUTPUT_URLS } from "../../core/record/upstream.ts";
 import { DAY_MS, SECOND_MS } from "../../core/time.ts";
 import { isHttpUrl } from "../../core/url.ts";
 import { decimalOf } from "../../providers/json-fields.ts";
 import { isUsageName, MAX_USAGE_BYTES } from "../../providers/usage.ts";
+import { CallbackEventList } from "../callbacks/callback-event-list.ts";
 import { CallbackSchedule } from "../callbacks/callback-schedule.ts";
 import {
   AccountId,

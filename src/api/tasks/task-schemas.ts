@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import { compiled } from "../../core/compiled.ts";
 import { PriceForm } from "../../config/price.ts";
 import { type JsonObject, jsonEqual, wellFormedMembers } from "../../core/json.ts";
-import { CallbackEventList } from "../../core/record/callback-events.ts";
+import { CallbackEventList } from "../callbacks/callback-event-list.ts";
 import { CallbackSchedule } from "../callbacks/callback-schedule.ts";
 import {
   AccountId,

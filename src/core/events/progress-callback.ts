@@ -49,14 +49,21 @@ export function progressCallbackOf(
   { pausedAt }: Pick<Policy, "pausedAt">,
   now: number,
 ): ProgressCallback | null {
-  if (after === null || !isOpen(after) || after.status !== "processing") return null;
-  const { id: taskId, account, callbackUrl: url, callbackTerms, origin, recordedAt } = after;
-  if (url === null || !takes(callbackTerms?.events, "progress") || pausedAt !== null) return null;
+  if (pausedAt !== null || !isFollowed(after)) return null;
   const percent = percentIn(event, after);
   const isNews = before?.status !== "processing" || (percent !== null && isOther(percent, latest));
   if (!isNews || !isFree(latest, now)) return null;
+  const { id: taskId, account, callbackUrl: url, origin, recordedAt } = after;
   const body = progressBody(after, percent);
   return { taskId, account, body, url, origin, recordedAt, percent, startedAt: now };
+}
+
+/** A task whose job runs, and whose receiver asks for progress. */
+type FollowedTask = OpenTask & { readonly callbackUrl: string };
+
+function isFollowed(record: TaskRecord | null): record is FollowedTask {
+  if (record === null || !isOpen(record) || record.status !== "processing") return false;
+  return record.callbackUrl !== null && takes(record.callbackTerms?.events, "progress");
 }
 
 /**
@@ -85,14 +92,9 @@ function isOther(percent: number, latest: LatestProgress | null): boolean {
  */
 function percentIn(event: TaskEvent, { upstream }: OpenTask): number | null {
   const jobId = upstream?.job?.id;
-  switch (event.type) {
-    case "poll_ended": {
-      const { answer, job } = event;
-      return answer.kind === "news" && job.id === jobId ? (answer.progress ?? null) : null;
-    }
-    case "hook":
-      return event.isSigned && event.jobId === jobId ? (event.progress ?? null) : null;
-    default:
-      return null;
+  if (event.type === "hook") {
+    return event.isSigned && event.jobId === jobId ? (event.progress ?? null) : null;
   }
+  if (event.type !== "poll_ended" || event.answer.kind !== "news") return null;
+  return event.job.id === jobId ? (event.answer.progress ?? null) : null;
 }

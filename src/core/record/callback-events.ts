@@ -1,5 +1,3 @@
-import * as z from "zod/mini";
-
 /**
  * Events of a task of which a receiver of callbacks may be told: that the task has completed, that it has failed, and how
  * far its job is while it runs.
@@ -13,20 +11,10 @@ export type CallbackEvents = readonly CallbackEvent[];
 
 /** Events that a receiver takes for which none are stated. */
 const DEFAULT_EVENTS: CallbackEvents = ["completed", "failed"];
-const FORM = `must be 1 to ${CALLBACK_EVENTS.length} of ${CALLBACK_EVENTS.join(", ")}, each once`;
 
-/** Schema of the events that a request states. Its value has them in the order of `CALLBACK_EVENTS`. */
-export const CallbackEventList = z.pipe(
-  z.array(z.enum(CALLBACK_EVENTS), FORM).check(
-    z.minLength(1, FORM),
-    z.refine((events) => new Set(events).size === events.length, FORM),
-  ),
-  z.transform((events): CallbackEvents => CALLBACK_EVENTS.filter((event) => events.includes(event))),
-);
-
-/** Returns the events in the text of a header in the form that `CallbackEventList` takes. */
-export function eventsIn(text: string): readonly string[] {
-  return text.split(",").map((event) => event.trim());
+/** Returns events in the order of `CALLBACK_EVENTS`. */
+export function eventsInOrder(events: CallbackEvents): CallbackEvents {
+  return CALLBACK_EVENTS.filter((event) => events.includes(event));
 }
 
 /**

@@ -38,7 +38,10 @@ export interface StatedTerms {
  * Returns the terms that the creator of a task has stated, as a member of the record. When nothing is stated, there is no
  * such member.
  */
-export function termsWith({ callbackScheduleMs: scheduleMs, callbackEvents: events }: StatedTerms): {
+export function termsWith({
+  callbackScheduleMs: scheduleMs,
+  callbackEvents: events,
+}: StatedTerms): {
   readonly callbackTerms?: CallbackTerms;
 } {
   if (scheduleMs === undefined && events === undefined) return {};
