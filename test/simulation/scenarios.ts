@@ -340,7 +340,7 @@ function* progressOfJob(world: World, random: Random): Iterable<Move> {
   yield happen(aProvidedRegistration({ job: JOB, callbackEvents: random.pick(EVENTS) }));
   const times = 2 + random.below(6);
   for (let i = 0; i < times; i++) {
-    const progress = random.pick([40, random.below(101)]);
+    const progress = random.pick([40, 40, 40, random.below(101)]);
     const hook = happen(aHook(PROCESSING, { isSigned: random.isLucky(0.8), progress }));
     yield random.isLucky(0.5) ? { ...hook, turns: random.below(4) } : hook;
     if (random.isLucky(0.3)) yield* poll(world, newsAnswer(PROCESSING));
