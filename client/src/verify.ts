@@ -34,13 +34,13 @@ export interface VerifyOptions {
 export async function verify(
   request: Request | RawRequest,
   keys: string | readonly string[],
-  options?: VerifyOptions & { readonly progress?: false },
-): Promise<VerifiedCallback>;
+  options: VerifyOptions & { readonly progress: true },
+): Promise<VerifiedCallback<FinishedTask | RunningTask>>;
 export async function verify(
   request: Request | RawRequest,
   keys: string | readonly string[],
-  options: VerifyOptions,
-): Promise<VerifiedCallback<FinishedTask | RunningTask>>;
+  options?: VerifyOptions & { readonly progress?: false },
+): Promise<VerifiedCallback>;
 export async function verify(
   request: Request | RawRequest,
   keys: string | readonly string[],

@@ -1,5 +1,9 @@
 import * as z from "zod/mini";
-import { CALLBACK_EVENTS, eventsInOrder } from "../../core/record/callback-events.ts";
+import {
+  CALLBACK_EVENTS,
+  type CallbackEvents,
+  eventsInOrder,
+} from "../../core/record/callback-events.ts";
 
 const FORM = `must be 1 to ${CALLBACK_EVENTS.length} of ${CALLBACK_EVENTS.join(", ")}, each once`;
 
@@ -11,7 +15,7 @@ export const CallbackEventList = z.pipe(
     z.minLength(1, FORM),
     z.refine((events) => new Set(events).size === events.length, FORM),
   ),
-  z.transform(eventsInOrder),
+  z.transform((events): CallbackEvents => eventsInOrder(events)),
 );
 
 /** Returns the events in the text of a header in the form that `CallbackEventList` takes. */
