@@ -64,6 +64,8 @@ export const ENDLESS_HOUR = meters(3, 87, 96, 85, 9, 24, 2, 94, 83, 7, 1);
 export const POLLED_ONCE = meters(3, 6, 8, 6, 5, 20, 1, 7, 1, 2, 1);
 /** Consumption that a poll without news adds to a task. */
 export const IDLE_POLL = meters(0, 1, 1, 1, 0, 0, 0, 1, 1, 0, 0);
+/** Consumption that a progress callback adds to a task. */
+export const PROGRESS_CALLBACK = meters(0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 1);
 /** Consumption that a failed attempt which is followed by another one adds to a task with an index. */
 export const REPEATED_ATTEMPT = meters(0, 2, 5, 1, 2, 3, 1, 2, 0, 1, 1);
 /** Consumption that the failure of the last attempt adds to a task with an index. */

@@ -3,6 +3,7 @@ import { isWanted } from "../config/operator-events.ts";
 import type { Runtime } from "../config/runtime.ts";
 import { type AttemptResult, unansweredAttempt } from "../core/record/callback.ts";
 import type { Delivery } from "../core/duties/callback-attempt.ts";
+import type { ProgressCallback } from "../core/events/progress-callback.ts";
 import type { Refund } from "../core/duties/refund.ts";
 import type { Release } from "../core/duties/release.ts";
 import { traceHeaders } from "../core/record/trace.ts";
@@ -42,17 +43,47 @@ export async function deliver(
   runtime: Runtime,
   toListeners: SendToListeners,
 ): Promise<AttemptResult> {
-  const { config } = runtime;
-  const { account, origin, url } = delivery;
-  const rules = callbackUrlRulesOf(config, origin, account !== null);
-  if (!checkCallbackUrl(url, rules).ok) return unansweredAttempt("blocked");
+  if (isForbidden(delivery, runtime)) return unansweredAttempt("blocked");
   const request = await callbackRequest(delivery, runtime);
-  const timeoutMs = config.callbackTimeoutMs;
-  const result =
-    url === LISTEN_URL && account !== null
-      ? await toListeners(account.id, request, timeoutMs)
-      : await post(request, timeoutMs);
+  const result = await sendTo(delivery, request, runtime, toListeners);
   return { ...result, sentDigest: await headersDigest(request.headers) };
+}
+
+/**
+ * Sends a progress callback. Its URL is checked and its request signed as those of any callback, under a `webhook-id` of
+ * its own.
+ * @param mayStart is asked right before the request leaves.
+ * @returns null when `mayStart` has answered false, so that nothing was sent.
+ */
+export async function deliverProgress(
+  callback: ProgressCallback,
+  runtime: Runtime,
+  toListeners: SendToListeners,
+  mayStart: () => boolean,
+): Promise<AttemptResult | null> {
+  if (isForbidden(callback, runtime)) return unansweredAttempt("blocked");
+  const request = await progressRequest(callback, `progress_${crypto.randomUUID()}`, runtime);
+  return mayStart() ? sendTo(callback, request, runtime, toListeners) : null;
+}
+
+/** The receiver of a callback. */
+type Receiver = Pick<Delivery, "account" | "origin" | "url">;
+
+/** Tells whether the URL rules refuse the URL of a callback. */
+function isForbidden({ account, origin, url }: Receiver, { config }: Runtime): boolean {
+  return !checkCallbackUrl(url, callbackUrlRulesOf(config, origin, account !== null)).ok;
+}
+
+/** Sends the request of a callback to its URL or, for `listen:`, to the listeners of its account. */
+function sendTo(
+  { account, url }: Receiver,
+  request: PostRequest,
+  { config }: Runtime,
+  toListeners: SendToListeners,
+): Promise<AttemptResult> {
+  return url === LISTEN_URL && account !== null
+    ? toListeners(account.id, request, config.callbackTimeoutMs)
+    : post(request, config.callbackTimeoutMs);
 }
 
 /** Data from which the request of an attempt of a callback is computed. */
@@ -62,8 +93,26 @@ export type CallbackInput = Omit<Delivery, "provider">;
  * Returns the request of one attempt of a callback. Computing it again later gives the same request, as long as the
  * secrets and the public address of the relay stay the same, because both signature schemes are deterministic.
  */
-export async function callbackRequest(
-  { account, origin, taskId, status, number, startedAt, url, body, trace }: CallbackInput,
+export function callbackRequest(input: CallbackInput, runtime: Runtime): Promise<PostRequest> {
+  const message = { id: `msg_${input.taskId}`, event: `task.${input.status}` };
+  return requestOf(input, message, runtime);
+}
+
+/**
+ * Returns the request of a progress callback.
+ * @param id value of `webhook-id`, which no other callback has.
+ */
+export function progressRequest(
+  callback: ProgressCallback,
+  id: string,
+  runtime: Runtime,
+): Promise<PostRequest> {
+  return requestOf({ ...callback, number: 1 }, { id, event: "task.processing" }, runtime);
+}
+
+async function requestOf(
+  { account, origin, taskId, number, startedAt, url, body, trace }: Omit<CallbackInput, "status">,
+  { id, event }: { readonly id: string; readonly event: string },
   { config, keyring }: Runtime,
 ): Promise<PostRequest> {
   const callbackSecrets =
@@ -71,11 +120,11 @@ export async function callbackRequest(
   return signedRequest({
     url,
     body,
-    id: `msg_${taskId}`,
+    id,
     signedAt: startedAt,
     headers: {
       "User-Agent": `TaskRelay/1 (+${config.publicUrl ?? origin})`,
-      "X-Event": `task.${status}`,
+      "X-Event": event,
       "X-Task-Id": taskId,
       "X-Timestamp": String(toSeconds(startedAt)),
       "X-Attempt": String(number),

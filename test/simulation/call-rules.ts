@@ -29,7 +29,8 @@ export function sendFault(
     return "an attempt belongs to a callback";
   const { state, series, url } = record.callback;
   const { number } = delivery;
-  const most = series.ordered ?? history.scheduleMs?.length ?? history.written.mostAttempts;
+  const most =
+    series.ordered ?? history.callback.scheduleMs?.length ?? history.written.mostAttempts;
   const inSeries = history.posts.filter((post) => post.series === series.number).length + 1;
   return firstViolation({
     "the start of an attempt is durable before it is sent":

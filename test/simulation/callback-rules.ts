@@ -53,7 +53,11 @@ function stayFault(
     "a callback once delivered stays so": isDeliveredStill,
     "a callback has the schedule with which its task was created": isEqual(
       after.terms?.scheduleMs ?? null,
-      history.scheduleMs,
+      history.callback.scheduleMs,
+    ),
+    "a callback has the events with which its task was created": isEqual(
+      after.terms?.events ?? null,
+      history.callback.events,
     ),
     "the URL stays": mayChange || after.url === from.url,
     "the keyed redeliveries stay":
@@ -73,7 +77,7 @@ function endFault(
     return "an ended attempt is recorded";
   const { outcome } = attempt;
   const isOwn = history.written.openers.get(open.number) === instance;
-  const scheduleMs = history.scheduleMs ?? setting.scheduleMs;
+  const scheduleMs = history.callback.scheduleMs ?? setting.scheduleMs;
   const total = after.series.ordered ?? scheduleMs.length;
   const nextAt = endOf(attempt) + waitAfterLastMs(after, scheduleMs);
   return firstViolation({
@@ -118,7 +122,7 @@ function isWaitRight(
 ): boolean {
   const isBegun = isOrdered || from.state.kind === "held";
   if (!isBegun || isHeld(after)) return true;
-  const waitMs = isOrdered ? 0 : ((history.scheduleMs ?? setting.scheduleMs)[0] ?? 0);
+  const waitMs = isOrdered ? 0 : ((history.callback.scheduleMs ?? setting.scheduleMs)[0] ?? 0);
   if (waitMs === 0 && !setting.isPaused) return after.state.kind === "in_flight";
   return after.state.kind === "due" && after.state.nextAttemptAt === now + waitMs;
 }

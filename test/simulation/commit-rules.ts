@@ -14,6 +14,7 @@ import { customerKeyFault } from "./customer-key-rules.ts";
 import { deadlineFault, finishFault, RETENTION_MS } from "./end-rules.ts";
 import { lateFault } from "./late-rules.ts";
 import { outputsFault } from "./output-rules.ts";
+import { endCallbackFault } from "./progress-rules.ts";
 import { priceFault } from "./price-rules.ts";
 import { recordFault } from "./record-rules.ts";
 import { retryFault } from "./retry-rules.ts";
@@ -113,7 +114,7 @@ function statusFault(change: Change): string | null {
   }
   if (before === null || !isTerminal(before)) {
     const fault = finishFault({ ...change, after });
-    return fault ?? callbackFault(change, null, after);
+    return fault ?? endCallbackFault(change) ?? callbackFault(change, null, after);
   }
   return (
     endedFault(before, after, change.now) ??

@@ -10,7 +10,7 @@ import { possibleEnds } from "./end-rules.ts";
 import { mayTell } from "./late-rules.ts";
 import type { OutsideEvent } from "./moves.ts";
 import { isProof } from "./submission-rules.ts";
-import type { TaskHistory } from "./task-history.ts";
+import { NO_CALLBACK, type StatedCallback, type TaskHistory } from "./task-history.ts";
 
 /** Records, before the relay decides, what an event for an existing task may cause. */
 export function recordEvent(
@@ -30,18 +30,25 @@ export function recordEvent(
   const order = orderOf(event, record, setting);
   history.isCanceled ||= order === "fail";
   history.isAskOrdered ||= order === "ask";
+  notePercentage(history, event);
   if (event.type === "attach") history.orderedJobs.add(event.job.id);
   history.isJobShown ||= isProof(event, record, setting, now);
   history.possibleEnds.push(...possibleEnds(event, record, setting, now));
 }
 
-/** Returns the waits before the attempts of the callback that an event states for the task that it creates. */
-export function statedSchedule(event: OutsideEvent): readonly number[] | null {
+/** Records the percentage that a signed hook states. */
+function notePercentage({ percentages }: TaskHistory, event: OutsideEvent): void {
+  if (event.type !== "hook" || !event.isSigned || event.progress === undefined) return;
+  percentages.add(event.progress);
+}
+
+/** Returns what an event states about the callback of the task that it creates. */
+export function statedCallback(event: OutsideEvent): StatedCallback {
   const stated = statedIn(event);
-  // Without a URL there is no callback to which the schedule would belong.
-  return stated === null || stated.callbackUrl === null
-    ? null
-    : (stated.callbackScheduleMs ?? null);
+  // Without a URL there is no callback to which the terms would belong.
+  if (stated === null || stated.callbackUrl === null) return NO_CALLBACK;
+  const { callbackUrl: url, callbackScheduleMs: scheduleMs, callbackEvents: events } = stated;
+  return { url, scheduleMs: scheduleMs ?? null, events: events ?? null };
 }
 
 function statedIn(event: OutsideEvent) {

@@ -4,10 +4,17 @@ import type {
   RegisterEvent,
   ReportEvent,
 } from "../../src/core/events/event.ts";
+import type { StatedTerms } from "../../src/core/record/callback-terms.ts";
 import type { EndedCopy } from "../../src/core/record/outputs.ts";
 import { submittedJobOf } from "../../src/core/record/submitted-job.ts";
 import type { SubmissionStart } from "../../src/core/record/submission.ts";
-import { type CreatedTask, isOpen, type TaskRecord } from "../../src/core/record/task.ts";
+import type { Trace } from "../../src/core/record/trace.ts";
+import {
+  type CreatedTask,
+  isOpen,
+  type Registration,
+  type TaskRecord,
+} from "../../src/core/record/task.ts";
 import { UNREAD_HOOKS } from "../../src/core/record/tracking.ts";
 import type { UpstreamNews, UpstreamResult, Used } from "../../src/core/record/upstream.ts";
 import * as build from "../core/builders.ts";
@@ -55,6 +62,9 @@ const NEWS: readonly UpstreamNews[] = [
 /** Events that somebody else than the Worker of a submission, or the object of a call, causes. */
 type ChosenEvent = Exclude<OutsideEvent["type"], "submit_ended" | "call_started">;
 
+/** All events of which the receiver of a callback may be told. */
+export const ALL_EVENTS = ["completed", "failed", "progress"] as const;
+
 /** Ends of copies of outputs. */
 export const COPY_ENDS: readonly EndedCopy[] = [
   { kind: "kept", bytes: 1_000, mediaType: "video/mp4" },
@@ -75,8 +85,9 @@ const TRACE = {
   parent: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
   state: "congo=t61rcWkgMzE",
 };
-/** Callback URLs, schedules and trace contexts of new tasks; a quarter has no URL. */
-const CALLBACKS = [
+/** Callback URLs, schedules, events and trace contexts of new tasks; a quarter has no URL. */
+const CALLBACKS: readonly (Pick<Registration, "callbackUrl"> &
+  StatedTerms & { readonly trace?: Trace })[] = [
   ...Array.from({ length: 6 }, () => ({ callbackUrl: URL_A })),
   { callbackUrl: URL_A, callbackScheduleMs: [0, MINUTE] },
   { callbackUrl: URL_A, callbackScheduleMs: [7 * SECOND, MINUTE, HOUR, MINUTE] },
@@ -84,6 +95,10 @@ const CALLBACKS = [
   { callbackUrl: null },
   { callbackUrl: null },
   { callbackUrl: null, callbackScheduleMs: [0, SECOND] },
+  ...Array.from({ length: 2 }, () => ({ callbackUrl: URL_A, callbackEvents: ALL_EVENTS })),
+  { callbackUrl: URL_A, callbackEvents: ["failed", "progress"] },
+  { callbackUrl: URL_A, callbackEvents: ["completed"], callbackScheduleMs: [MINUTE] },
+  { callbackUrl: null, callbackEvents: ALL_EVENTS },
 ];
 /** Share of the registrations with which the relay submits the job itself. */
 const SUBMITTED_SHARE = 0.3;
@@ -280,7 +295,9 @@ function hookFrom(random: Random, changes: Parameters<typeof aHook>[1]): HookEve
   if (random.isLucky(0.1)) {
     return aHook(NO_OUTPUT, { ...changes, unread: random.pick(UNREAD_HOOKS) });
   }
-  return aHook(random.pick(random.isLucky(OVERSIZED_SHARE) ? OVERSIZED : NEWS), changes);
+  const news = random.pick(random.isLucky(OVERSIZED_SHARE) ? OVERSIZED : NEWS);
+  const isRunning = news.status === "processing" && random.isLucky(0.7);
+  return aHook(news, isRunning ? { ...changes, progress: random.below(101) } : changes);
 }
 
 /** Returns a report of the object that copies the outputs of a task, perhaps about an earlier task with the same id. */

@@ -99,6 +99,7 @@ async function runToEnd(world: World, beginning: InitialState): Promise<void> {
   await world.do({ kind: "deploy", setting: { ...setting, isPaused: false } });
   const atEnd = {
     send: isReceiverDown ? 1 : 0,
+    sendProgress: isReceiverDown ? 1 : 0,
     poll: 0,
     cancelJob: 0,
     charge: 0,

@@ -4,10 +4,12 @@ import { isOpen, type TaskRecord } from "../../src/core/record/task.ts";
 import type { AttachedJob } from "../../src/core/record/upstream.ts";
 import type { LogLevel, LogLine } from "../../src/lib/log.ts";
 import type { Platform } from "../../src/objects/task/platform.ts";
+import { runMicrotasks } from "./microtasks.ts";
 import type { LastPoll } from "./poll-rules.ts";
 
 export type CallName =
   | "send"
+  | "sendProgress"
   | "charge"
   | "refund"
   | "release"
@@ -54,6 +56,9 @@ export interface Host {
   log?(line: LogLine, level: LogLevel): void;
 }
 
+/** Number of turns of the event loop for which a request is being signed. */
+const SIGNING_TURNS = 8;
+
 /** Error that every operation of a dead instance throws. */
 export class Death extends Error {}
 
@@ -99,6 +104,11 @@ export class SimulatedObject implements Platform {
   #discards = 0;
 
   readonly send: Platform["send"] = (delivery) => this.#call((to) => to.send(delivery, this));
+  readonly sendProgress: Platform["sendProgress"] = async (callback, mayStart) => {
+    // The request is signed before it leaves, and other events may come meanwhile.
+    await runMicrotasks(SIGNING_TURNS);
+    return mayStart() ? this.#call((to) => to.sendProgress(callback, mayStart, this)) : null;
+  };
   readonly charge: Platform["charge"] = (charge) => this.#call((to) => to.charge(charge, this));
   readonly refund: Platform["refund"] = (refund) => this.#call((to) => to.refund(refund, this));
   readonly release: Platform["release"] = (release) =>

@@ -1,4 +1,5 @@
 import type { NumberedCopy, PollAnswer, SubmitOutcome } from "../../src/core/events/event.ts";
+import type { CallbackEvent } from "../../src/core/record/callback-events.ts";
 import type { Outcome } from "../../src/core/record/outcome.ts";
 import { isTerminal, type TaskRecord, type TerminalTask } from "../../src/core/record/task.ts";
 import type { Usage } from "../../src/core/record/upstream.ts";
@@ -80,6 +81,21 @@ function hasFailed(record: TaskRecord | null): boolean {
   return record !== null && isTerminal(record) && record.callback?.state.kind === "failed";
 }
 
+/** What the creator of a task has stated about its callback. */
+export interface StatedCallback {
+  readonly url: string | null;
+  readonly scheduleMs: readonly number[] | null;
+  readonly events: readonly CallbackEvent[] | null;
+}
+
+/** What is stated about a callback where there is none. */
+export const NO_CALLBACK: StatedCallback = { url: null, scheduleMs: null, events: null };
+
+/** Tells whether the receiver of a callback wants to be told of an end of the task. */
+export function isWanted({ events }: StatedCallback, status: EndResult["status"]): boolean {
+  return events === null || events.includes(status);
+}
+
 /** History of one task, from its first commit to its erasure. */
 export class TaskHistory {
   /** Reference of the charge in the ledger; null when nothing was charged there. */
@@ -89,8 +105,10 @@ export class TaskHistory {
   readonly submissionId: string | null;
   /** States that the caller of the submission does not wait for the upstream's answer. */
   readonly isCall: boolean;
-  /** Waits before the attempts of the callback that the task was created with; null when the configuration decides. */
-  readonly scheduleMs: readonly number[] | null;
+  /** Callback that the task was created with. */
+  readonly stated: StatedCallback;
+  /** Percentages that the upstream has stated of a running job. */
+  readonly percentages = new Set<number>();
   /** Number of calls that were sent to submit the job. */
   calls = 0;
   /** States that the object of the call has asked to begin it. */
@@ -134,12 +152,21 @@ export class TaskHistory {
   /** Versions in the notices that the operator has received. */
   readonly noticedVersions = new Set<number>();
 
-  constructor({ credits, submission }: TaskRecord, scheduleMs: readonly number[] | null) {
+  constructor({ credits, submission }: TaskRecord, stated: StatedCallback) {
     this.chargeId = credits?.chargeId ?? null;
     this.amount = credits?.amount ?? null;
     this.submissionId = submission?.id ?? null;
     this.isCall = submission?.isCall === true;
-    this.scheduleMs = scheduleMs;
+    this.stated = stated;
+  }
+
+  /**
+   * Callback that the task was created with, as far as attempts of it can be made: none when its receiver does not want to
+   * be told of the end. A redelivery then begins another.
+   */
+  get callback(): StatedCallback {
+    const { end } = this.written;
+    return end === null || isWanted(this.stated, end.status) ? this.stated : NO_CALLBACK;
   }
 
   recordAlarm(now: number): void {

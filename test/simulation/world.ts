@@ -105,6 +105,7 @@ export class World implements SharedState {
     if (move.turns !== undefined) return runMicrotasks(move.turns);
     await this.#settle();
     this.checker.check("an alarm covers all work", restFault(this, this.instance));
+    this.checker.onRest(this.instance);
     const { history } = this.checker;
     this.checker.check("cancellation", cancelRestFault(this, this.instance, history));
   }

@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import { CALLBACK_EVENTS } from "../../core/record/callback-events.ts";
 import { CAUSES, OUTCOMES } from "../../core/record/outcome.ts";
 import { Count, described, DurationMs, maybe, named, Time } from "./described.ts";
 
@@ -31,6 +32,11 @@ const ResponseExcerpt = maybe(
 const ScheduleS = maybe(
   z.array(Count),
   "Waits before the attempts, in seconds, where the task has waits of its own.",
+);
+
+const Events = maybe(
+  z.array(z.enum(CALLBACK_EVENTS)),
+  "Events of which the receiver is told, where they are not `completed` and `failed`.",
 );
 
 /** Members that describe the HTTP request of a callback: its method, URL, headers and body. */
@@ -75,6 +81,7 @@ export const WaitingCallback = named(
   z.strictObject({
     url: z.string(),
     schedule_s: ScheduleS,
+    events: Events,
     status: z.literal("waiting"),
     attempts: z.array(Attempt).check(z.maxLength(0)),
   }),
@@ -86,6 +93,7 @@ export const Callback = named(
   z.strictObject({
     url: z.string(),
     schedule_s: ScheduleS,
+    events: Events,
     status: described(
       z.enum(["sending", "retrying", "delivered", "failed"]),
       "State of the latest series. `sending` until its first attempt has ended, then `retrying` until one is delivered or the last has failed: the next attempt is under way, or waits until `next_attempt_at`.",

@@ -299,6 +299,22 @@ export const FailedCallback = named(
   "Body of the callback of a failed task.",
 );
 
+/** Schema of the body of a progress callback, `task.processing`. */
+export const ProgressCallback = named(
+  "ProgressCallback",
+  z.strictObject({
+    id: Id,
+    status: z.literal("processing"),
+    model: z.string(),
+    created_at: Time,
+    progress: described(
+      z.nullable(z.int().check(z.minimum(0), z.maximum(100))),
+      "Percent, where the upstream states it.",
+    ),
+  }),
+  "A running task, as the body of a progress callback.",
+);
+
 export const TaskCount = named(
   "TaskCount",
   z.strictObject({

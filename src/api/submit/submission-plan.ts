@@ -1,4 +1,5 @@
 import type { Runtime } from "../../config/runtime.ts";
+import { statedEvents } from "../../core/record/callback-events.ts";
 import { linkDigest } from "../../core/record/input-links.ts";
 import type { Price } from "../../core/record/price-rule.ts";
 import { traceMember } from "../../core/record/trace.ts";
@@ -232,6 +233,7 @@ function registrationOf(
       submitCall.runtime.config,
       "/Relay-Callback-Schedule",
     ),
+    ...statedEvents(asked.callbackEvents),
     provider: place.connection.name,
     parameters: prepared.parameters,
     metadata: asked.metadata,

@@ -2,6 +2,7 @@ import type * as z from "zod/mini";
 import { appendMembers } from "../../core/json.ts";
 import { priceOf, usageNamesWithout } from "../../config/price.ts";
 import type { RegisterEvent } from "../../core/events/event.ts";
+import { statedEvents } from "../../core/record/callback-events.ts";
 import type { Price } from "../../core/record/price-rule.ts";
 import type { Account } from "../../core/record/task.ts";
 import { traceMember } from "../../core/record/trace.ts";
@@ -54,7 +55,11 @@ export const registerTask = operation(
       id,
       model: body.model,
       origin,
-      registration: { ...registrationOf(body, price), ...schedule },
+      registration: {
+        ...registrationOf(body, price),
+        ...schedule,
+        ...statedEvents(body.callback_events),
+      },
       ...simulatedStartOf(body.model, null, connection),
       ...(await billingOf(body.account, price !== null, env, runtime)),
       ...traceMember(trace),

@@ -1,6 +1,7 @@
 import type * as z from "zod/mini";
 import type { ReportEvent } from "../../core/events/event.ts";
 import { traceMember } from "../../core/record/trace.ts";
+import { statedEvents } from "../../core/record/callback-events.ts";
 import type { Usage } from "../../core/record/upstream.ts";
 import type { Env } from "../../env.ts";
 import type { OutsideEvent } from "../../objects/task/outside-event.ts";
@@ -33,6 +34,7 @@ const reportEvent = operation(
       creation: creation && {
         ...creation,
         ...schedule,
+        ...statedEvents(body.callback_events),
         callbackUrlRefusal: refusalOf(body.callback_url, runtime, origin, body.account !== null),
         origin,
         ...traceMember(trace),

@@ -1,4 +1,5 @@
 import type { AttemptResult } from "../record/callback.ts";
+import type { StatedTerms } from "../record/callback-terms.ts";
 import type { NoticeKind } from "../record/operator-notice.ts";
 import type { EndedCopy } from "../record/outputs.ts";
 import type { RedeliveryOrder } from "../record/redelivery-keys.ts";
@@ -205,15 +206,13 @@ export interface ReportEvent extends Requested {
 }
 
 /** Fields of a reported event that are used only when the event creates the task. */
-export interface Creation {
+export interface Creation extends StatedTerms {
   readonly model: string;
   readonly account: Account | null;
   /** True when the event names an account that does not exist. */
   readonly isAccountUnknown: boolean;
   readonly createdAt: number | null;
   readonly callbackUrl: string | null;
-  /** Waits before the attempts of the callback, in milliseconds. Absent when none were stated. */
-  readonly callbackScheduleMs?: readonly number[];
   /** Reason why the URL rules refuse `callbackUrl`. Null when they do not refuse it. */
   readonly callbackUrlRefusal: string | null;
   readonly origin: string;

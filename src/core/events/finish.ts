@@ -1,6 +1,7 @@
 import type { Policy } from "../policy.ts";
 import { automaticSeries, startAutomatic } from "../plans/callback-attempt-plan.ts";
 import { callbackBody } from "../record/callback-body.ts";
+import { takes } from "../record/callback-events.ts";
 import { CANCELED_CODE, confirmed } from "../record/cancellation.ts";
 import { isRefunding, startRefund } from "../record/credits.ts";
 import { hasCustomerKey } from "../record/customer-key.ts";
@@ -29,7 +30,8 @@ import {
 /**
  * Returns the record of a task that ends now. The body of its callback is written here and never changes. The automatic
  * attempts of the callback start at once, unless the credits of the task have to be refunded: then they start after the
- * refund. They do not wait until the charged credits above the final price of a completed task are given back.
+ * refund. They do not wait until the charged credits above the final price of a completed task are given back. There is
+ * no callback when its receiver takes no event of this end.
  */
 export function finish(
   task: OpenTask,
@@ -40,7 +42,8 @@ export function finish(
 ): TerminalTask {
   const { callbackUrl, callbackTerms, deadlineAt: _, tracking: __, ...base } = task;
   const credits = result.status === "failed" ? startRefund(task.credits, now) : task.credits;
-  const callback = callbackUrl === null ? null : automaticSeries(callbackUrl, callbackTerms);
+  const isTold = callbackUrl !== null && takes(callbackTerms?.events, result.status);
+  const callback = isTold ? automaticSeries(callbackUrl, callbackTerms) : null;
   const { linked, outputs } = withLinks(task, result, policy, now);
   const ended: TerminalTask = {
     ...base,

@@ -57,7 +57,7 @@ export function register(
   const deadlineAt = registration.deadlineAt ?? now + deadlineMs;
   const invalid = invalidTime(event, deadlineAt, now);
   if (invalid !== null) return invalid;
-  const { callbackUrl, callbackScheduleMs, provider, accountId, credits: amount } = registration;
+  const { callbackUrl, provider, accountId, credits: amount } = registration;
   const version = nextVersion(null, now);
   const head = { v: 2, version, id, model, origin, registration } as const;
   const keyNames = { ...NO_KEY_NAMES, registeredBy: event.keyName };
@@ -76,7 +76,7 @@ export function register(
   const base = { ...head, ...times, ...state };
   const connection = event.submission?.place ?? provider;
   const upstream = connection === null ? null : { connection, job: event.job };
-  const terms = termsWith(callbackScheduleMs);
+  const terms = termsWith(registration);
   const task = { ...base, upstream, callbackUrl, ...terms, deadlineAt };
   const tracking = trackingOf(upstream, now);
   const open = { ...task, status: "pending", notices: [], tracking } as const;
@@ -211,7 +211,7 @@ function createFromEvent(
     ...traceMember(creation.trace),
     status: "pending",
     callbackUrl: creation.callbackUrl,
-    ...termsWith(creation.callbackScheduleMs),
+    ...termsWith(creation),
     deadlineAt: now + policy.taskDeadlineMs,
     tracking: trackingOf(null, now),
     notices: [],
@@ -237,11 +237,15 @@ function sameRegistration({ model, registration, submission }: TaskRecord, event
  * @param paid the registration from which the price is taken.
  */
 function comparable(
-  { callbackUrl, callbackScheduleMs, ...registration }: Registration,
+  { callbackUrl, callbackScheduleMs, callbackEvents, ...registration }: Registration,
   { credits, priceRule }: Registration,
 ): JsonValue {
   const { provider, parameters, metadata, deadlineAt, accountId } = registration;
   const price = { credits, priceRule: priceRule === undefined ? null : { ...priceRule } };
-  const callback = { callbackUrl, callbackScheduleMs: callbackScheduleMs ?? null };
+  const callback = {
+    callbackUrl,
+    callbackScheduleMs: callbackScheduleMs ?? null,
+    callbackEvents: callbackEvents ?? null,
+  };
   return { ...callback, provider, parameters, metadata, deadlineAt, accountId, ...price };
 }

@@ -1,4 +1,5 @@
 import type { Policy } from "../policy.ts";
+import type { CallbackEvents } from "./callback-events.ts";
 
 /**
  * What a task has stored about its callback besides the URL. It is stored when the task is registered, so that later
@@ -10,6 +11,8 @@ export interface CallbackTerms {
    * the settings decide.
    */
   readonly scheduleMs?: readonly number[];
+  /** Events of which the receiver is told. Absent for `completed` and `failed`. */
+  readonly events?: CallbackEvents;
 }
 
 /**
@@ -23,12 +26,25 @@ export function scheduleOf(
   return terms?.scheduleMs ?? scheduleMs;
 }
 
+/** What the creator of a task has stated about its callback besides the URL. */
+export interface StatedTerms {
+  /** Waits before the attempts of the callback, in milliseconds. Absent when none were stated. */
+  readonly callbackScheduleMs?: readonly number[];
+  /** Events of which the receiver of the callback is told. Absent for `completed` and `failed`. */
+  readonly callbackEvents?: CallbackEvents;
+}
+
 /**
- * Returns the terms of a task for which its creator has stated this schedule, as a member of the record. Without a
- * schedule there is no such member.
+ * Returns the terms that the creator of a task has stated, as a member of the record. When nothing is stated, there is no
+ * such member.
  */
-export function termsWith(scheduleMs: readonly number[] | undefined): {
+export function termsWith({
+  callbackScheduleMs: scheduleMs,
+  callbackEvents: events,
+}: StatedTerms): {
   readonly callbackTerms?: CallbackTerms;
 } {
-  return scheduleMs === undefined ? {} : { callbackTerms: { scheduleMs } };
+  if (scheduleMs === undefined && events === undefined) return {};
+  const schedule = scheduleMs === undefined ? {} : { scheduleMs };
+  return { callbackTerms: { ...schedule, ...(events !== undefined && { events }) } };
 }

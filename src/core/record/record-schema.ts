@@ -2,6 +2,7 @@ import * as z from "zod/mini";
 import { compiled } from "../compiled.ts";
 import { type JsonObject, parseJson } from "../json.ts";
 import { OF_A_LATER_RELEASE, OF_AN_EARLIER_BUILD } from "../other-format.ts";
+import { CALLBACK_EVENTS } from "./callback-events.ts";
 import { ANSWERED_KINDS, CANCEL_REASONS } from "./cancellation.ts";
 import { FOUND_BY } from "./finding.ts";
 import { NOTICE_KINDS } from "./operator-notice.ts";
@@ -95,7 +96,10 @@ const KeyedRedeliveries = z.looseObject({
 });
 
 const CallbackTerms = z.exactOptional(
-  z.looseObject({ scheduleMs: z.exactOptional(z.array(Time)) }),
+  z.looseObject({
+    scheduleMs: z.exactOptional(z.array(Time)),
+    events: z.exactOptional(z.array(z.enum(CALLBACK_EVENTS))),
+  }),
 );
 
 const Callback = z.looseObject({
@@ -237,6 +241,7 @@ const PriceRule = z.looseObject({
 const Registration = z.looseObject({
   callbackUrl: TextOrNull,
   callbackScheduleMs: z.exactOptional(z.array(Time)),
+  callbackEvents: z.exactOptional(z.array(z.enum(CALLBACK_EVENTS))),
   provider: TextOrNull,
   parameters: z.nullable(Json),
   metadata: z.nullable(Json),

@@ -1,5 +1,5 @@
 import { type Callback, isCallbackSettled } from "./callback.ts";
-import type { CallbackTerms } from "./callback-terms.ts";
+import type { CallbackTerms, StatedTerms } from "./callback-terms.ts";
 import type { Cancellation } from "./cancellation.ts";
 import {
   type Credits,
@@ -157,10 +157,8 @@ export interface TaskBase {
  * not sent. They are stored to tell whether another registration under the same id repeats this one or conflicts with
  * it.
  */
-export interface Registration {
+export interface Registration extends StatedTerms {
   readonly callbackUrl: string | null;
-  /** Waits before the attempts of the callback, in milliseconds. Absent when none were stated. */
-  readonly callbackScheduleMs?: readonly number[];
   /** Name of the connection to the provider; null when the task names none. */
   readonly provider: string | null;
   /** Parameters that were submitted to the upstream; null when the operator sent none. */

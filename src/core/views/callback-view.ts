@@ -47,9 +47,12 @@ function terminalCallbackView(
   };
 }
 
-/** Returns the schedule of a callback, when the task has one of its own. */
+/** Returns the schedule and the events of a callback, where the task has its own. */
 function termsView(terms: CallbackTerms | undefined) {
-  return optional("schedule_s", terms?.scheduleMs?.map(toSeconds) ?? null);
+  return {
+    ...optional("schedule_s", terms?.scheduleMs?.map(toSeconds) ?? null),
+    ...optional("events", terms?.events ?? null),
+  };
 }
 
 /**

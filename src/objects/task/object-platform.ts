@@ -11,6 +11,7 @@ import type { CancelAnswer, ChargeAnswer, PollAnswer } from "../../core/events/e
 import type { Settings } from "../../core/policy.ts";
 import type { AttemptResult } from "../../core/record/callback.ts";
 import type { AccountFault } from "../../core/events/account-fault.ts";
+import type { ProgressCallback } from "../../core/events/progress-callback.ts";
 import type { HookReport } from "../../core/events/hook-report.ts";
 import type { TaskRecord } from "../../core/record/task.ts";
 import { type Trace, traceIdOf } from "../../core/record/trace.ts";
@@ -32,6 +33,7 @@ import { cancelUpstream } from "../../outbound/cancel-upstream.ts";
 import { connectionOf } from "../../outbound/upstream-connection.ts";
 import {
   deliver,
+  deliverProgress,
   refundMessage,
   releaseMessage,
   sendOperatorEvent,
@@ -223,6 +225,10 @@ export class ObjectPlatform implements Platform {
       log(this.#traced(line), "error");
     }
     return result;
+  }
+
+  sendProgress(callback: ProgressCallback, mayStart: () => boolean): Promise<AttemptResult | null> {
+    return deliverProgress(callback, this.#prepared(), toListeners(this.#bindings), mayStart);
   }
 
   charge(charge: Charge): Promise<ChargeAnswer> {

@@ -17,6 +17,7 @@ import { transition } from "../../core/transition.ts";
 import { attemptLine, levelOfAttempt, linesOfChange, makeCall } from "./calls.ts";
 import type { Platform } from "./platform.ts";
 import { canWatch, isEarlyEnough, type KnownAlarm, attemptInFlight } from "./pending-alarm.ts";
+import { ProgressCallbacks } from "./progress-callbacks.ts";
 import { TriedUntil } from "./tried-until.ts";
 
 /**
@@ -68,9 +69,11 @@ export class WorkLoop {
    */
   #inWork: TaskRecord | null = null;
   readonly #tried = new TriedUntil();
+  readonly #progress: ProgressCallbacks;
 
   constructor(platform: Platform) {
     this.#platform = platform;
+    this.#progress = new ProgressCallbacks(platform);
   }
 
   /** Applies an event to the stored record, and starts a run of the loop if there is work to do now. */
@@ -94,6 +97,7 @@ export class WorkLoop {
     if (leave !== null) this.#platform.background(this.#leaveFirst(leave));
     const call = decision.kind === "changed" ? keptCallToTell(before, decision.record) : null;
     if (call !== null) this.#platform.tellKeptCall(call);
+    this.#progress.follow(before, event, after, policy, now);
     return decision;
   }
 

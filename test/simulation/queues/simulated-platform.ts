@@ -82,6 +82,10 @@ export class ObjectPlatform implements Platform {
     throw new Error("the simulated tasks have no callback");
   }
 
+  async sendProgress(): Promise<AttemptResult> {
+    return this.send();
+  }
+
   charge(charge: Charge): Promise<ChargeAnswer> {
     const { outside, party } = this.#env;
     return withinTime<ChargeAnswer>(
