@@ -94,7 +94,7 @@ export type CallbackInput = Omit<Delivery, "provider">;
  * secrets and the public address of the relay stay the same, because both signature schemes are deterministic.
  */
 export function callbackRequest(input: CallbackInput, runtime: Runtime): Promise<PostRequest> {
-  const message = { id: `msg_${input.taskId}`, event: `task.${input.status}` };
+  const message = { id: `msg_${input.taskId}`, type: `task.${input.status}` };
   return requestOf(input, message, runtime);
 }
 
@@ -107,12 +107,12 @@ function progressRequest(
   id: string,
   runtime: Runtime,
 ): Promise<PostRequest> {
-  return requestOf({ ...callback, number: 1 }, { id, event: "task.processing" }, runtime);
+  return requestOf({ ...callback, number: 1 }, { id, type: "task.processing" }, runtime);
 }
 
 async function requestOf(
   { account, origin, taskId, number, startedAt, url, body, trace }: Omit<CallbackInput, "status">,
-  { id, event }: { readonly id: string; readonly event: string },
+  { id, type }: { readonly id: string; readonly type: string },
   { config, keyring }: Runtime,
 ): Promise<PostRequest> {
   const callbackSecrets =
@@ -124,7 +124,7 @@ async function requestOf(
     signedAt: startedAt,
     headers: {
       "User-Agent": `TaskRelay/1 (+${config.publicUrl ?? origin})`,
-      "X-Event": event,
+      "X-Event": type,
       "X-Task-Id": taskId,
       "X-Timestamp": String(toSeconds(startedAt)),
       "X-Attempt": String(number),
