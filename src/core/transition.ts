@@ -1,10 +1,11 @@
 import { changed, type Decision } from "./events/decision.ts";
-import { endAttempt, redeliver, startAttempt } from "./events/callback-attempts.ts";
+import { endAttempt, redeliver, restStartedAttempt, startAttempt } from "./events/callback-attempts.ts";
 import { endCancel } from "./events/cancel-end.ts";
 import { checkCustomerKey, withoutUnneededKey } from "./events/customer-key-events.ts";
 import { cancel, cancelSubmitted, erase, endAtDeadline } from "./events/deadline-cancel-erase.ts";
 import type {
   AttemptEndedEvent,
+  AttemptRestedEvent,
   CallEndedEvent,
   CancelEvent,
   CancelSubmittedEvent,
@@ -88,6 +89,7 @@ function decide(
       return decideOnEnd(record, event, policy, now);
     case "redeliver":
     case "attempt_started":
+    case "attempt_rested":
     case "attempt_ended":
       return decideOnCallback(record, event, policy, now);
     case "charge_ended":
@@ -121,7 +123,11 @@ function decideOnHook(
 
 function decideOnCallback(
   record: TaskRecord | null,
-  event: RedeliverEvent | { readonly type: "attempt_started" } | AttemptEndedEvent,
+  event:
+    | RedeliverEvent
+    | { readonly type: "attempt_started" }
+    | AttemptRestedEvent
+    | AttemptEndedEvent,
   policy: Policy,
   now: number,
 ): Decision {
@@ -130,6 +136,8 @@ function decideOnCallback(
       return redeliver(record, event, policy, now);
     case "attempt_started":
       return startAttempt(record, policy, now);
+    case "attempt_rested":
+      return restStartedAttempt(record, event, policy, now);
     case "attempt_ended":
       return endAttempt(record, event, policy, now);
   }

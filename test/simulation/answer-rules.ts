@@ -181,7 +181,8 @@ function settledFault(answer: Answer, before: TerminalTask): string | null {
       "the key of an order is good for no other URL": isSame || isReused(decision),
     });
   }
-  const isJoined = setting.isPaused && before.callback?.state.kind === "due";
+  const { kind, rest } = { rest: undefined, ...before.callback?.state };
+  const isJoined = kind === "due" && (setting.isPaused || rest !== undefined);
   const fault = isJoined ? joinedFault(event, before.callback, decision) : null;
   if (fault !== null) return fault;
   if (decision.kind !== "changed" || !isEnded(decision.record)) {

@@ -5,6 +5,7 @@ import {
   type TaskRecord,
   type TerminalTask,
 } from "../../src/core/record/task.ts";
+import type { Callback } from "../../src/core/record/callback.ts";
 import type { Change } from "./change.ts";
 import {
   QUEUE_TIMEOUT_CONTENT,
@@ -12,7 +13,7 @@ import {
   SUBMIT_UNKNOWN_CONTENT,
   TIMEOUT_CONTENT,
 } from "./end-rules.ts";
-import { observedWaits } from "./callback-rules.ts";
+import { isUnopened, observedWaits } from "./callback-rules.ts";
 
 /** Names of the ends of a task that no event from outside causes, by their content. */
 const OWN_ENDS: ReadonlyMap<string, string> = new Map([
@@ -37,6 +38,9 @@ export function observedEvents({ before, after }: Change, source: string): reado
     ["a result is too large", isEnd && after.body.includes("too large to be stored")],
     ["a callback is redelivered", callback !== null && callback.series.number > 1],
     [`attempt ${attempts.length} is interrupted`, attempts.at(-1)?.outcome === "interrupted"],
+    ["an attempt rests", isResting(after)],
+    ["a started attempt rests", callback !== null && isUnopened(callbackOf(before), callback)],
+    ["a resting attempt is sent after the pause", isResting(before) && !isResting(after)],
     ["a series fails", callback?.state.kind === "failed"],
     ["a schedule of a task is used up", isUsedUp(after)],
     ["a release is booked", isReleased(after)],
@@ -50,6 +54,16 @@ export function observedEvents({ before, after }: Change, source: string): reado
     ...observedWaits(callback),
     ...seen.flatMap(([what, isSeen]) => (isSeen ? [what] : [])),
   ];
+}
+
+function callbackOf(record: TaskRecord | null): Callback | null {
+  return record !== null && isTerminal(record) ? record.callback : null;
+}
+
+/** Tells whether an attempt of the callback rests because its receiver's host is paused. */
+function isResting(record: TaskRecord | null): boolean {
+  const state = callbackOf(record)?.state;
+  return state?.kind === "due" && state.rest !== undefined;
 }
 
 function isUsedUp({ callback }: TerminalTask): boolean {
