@@ -1,9 +1,15 @@
 import { changed, type Decision } from "./events/decision.ts";
-import { endAttempt, redeliver, restStartedAttempt, startAttempt } from "./events/callback-attempts.ts";
+import {
+  endAttempt,
+  redeliver,
+  restStartedAttempt,
+  startAttempt,
+} from "./events/callback-attempts.ts";
 import { endCancel } from "./events/cancel-end.ts";
 import { checkCustomerKey, withoutUnneededKey } from "./events/customer-key-events.ts";
 import { cancel, cancelSubmitted, erase, endAtDeadline } from "./events/deadline-cancel-erase.ts";
 import type {
+  AttachEvent,
   AttemptEndedEvent,
   AttemptRestedEvent,
   CallEndedEvent,
@@ -69,17 +75,16 @@ function decide(
       return register(record, event, policy, now);
     case "report":
       return report(record, event, policy, now);
-    case "attach":
-      return attach(record, event, policy, now);
     case "call_started":
     case "call_refused":
     case "submit_ended":
     case "submission_lost":
     case "customer_key_checked":
       return decideOnSubmission(record, event, policy, now);
+    case "attach":
     case "hook":
     case "hook_refused":
-      return decideOnHook(record, event, policy, now);
+      return decideOnJob(record, event, policy, now);
     case "rewrite_index_row":
       return rewriteIndexRow(record, event, policy, now);
     case "cancel":
@@ -110,15 +115,20 @@ function decide(
   }
 }
 
-function decideOnHook(
+function decideOnJob(
   record: TaskRecord | null,
-  event: HookEvent | HookRefusedEvent,
+  event: AttachEvent | HookEvent | HookRefusedEvent,
   policy: Policy,
   now: number,
 ): Decision {
-  return event.type === "hook"
-    ? counted("hooks", applyHook(record, event, policy, now))
-    : refuseHook(record, event, now);
+  switch (event.type) {
+    case "attach":
+      return attach(record, event, policy, now);
+    case "hook":
+      return counted("hooks", applyHook(record, event, policy, now));
+    case "hook_refused":
+      return refuseHook(record, event, now);
+  }
 }
 
 function decideOnCallback(

@@ -50,7 +50,14 @@ const MAX_ERASED = 100;
 export class DeploymentObject extends DurableObject<object> {
   static {
     // The platform may repeat these calls after a lost connection, because a second call changes nothing more.
-    for (const name of ["endSession", "isSessionEnded", "hostPauses", "pauseHost", "resumeHost"] as const) retryable(this.prototype[name]);
+    for (const name of [
+      "endSession",
+      "isSessionEnded",
+      "hostPauses",
+      "pauseHost",
+      "resumeHost",
+    ] as const)
+      retryable(this.prototype[name]);
   }
 
   readonly #alerts = new AlertSlots(this.ctx.storage.kv);

@@ -74,8 +74,7 @@ export class HostPauses {
   }
 
   async #readInTime(startedAt: number): Promise<void> {
-    const ask = async (): Promise<readonly HostPause[]> =>
-      deploymentObject(this.#env).hostPauses();
+    const ask = async (): Promise<readonly HostPause[]> => deploymentObject(this.#env).hostPauses();
     const pauses = await withTimeout<readonly HostPause[] | null>(
       "pauses",
       ask,

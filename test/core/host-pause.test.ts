@@ -70,7 +70,12 @@ it.each([
 
 it.each([
   ["its host is paused", URL_A, [HOST_A, UNTIL], UNTIL],
-  ["its host with its port is paused", "https://a.example:8443/x", ["a.example:8443", UNTIL], UNTIL],
+  [
+    "its host with its port is paused",
+    "https://a.example:8443/x",
+    ["a.example:8443", UNTIL],
+    UNTIL,
+  ],
   ["another port of its host is paused", "https://a.example:8443/x", ["a.example", UNTIL], null],
   ["another host is paused", URL_B, [HOST_A, UNTIL], null],
   ["the pause ends at this moment", URL_A, [HOST_A, NOW], null],

@@ -38,9 +38,6 @@ export function observedEvents({ before, after }: Change, source: string): reado
     ["a result is too large", isEnd && after.body.includes("too large to be stored")],
     ["a callback is redelivered", callback !== null && callback.series.number > 1],
     [`attempt ${attempts.length} is interrupted`, attempts.at(-1)?.outcome === "interrupted"],
-    ["an attempt rests", isResting(after)],
-    ["a started attempt rests", callback !== null && isUnopened(callbackOf(before), callback)],
-    ["a resting attempt is sent after the pause", isResting(before) && !isResting(after)],
     ["a series fails", callback?.state.kind === "failed"],
     ["a schedule of a task is used up", isUsedUp(after)],
     ["a release is booked", isReleased(after)],
@@ -52,7 +49,19 @@ export function observedEvents({ before, after }: Change, source: string): reado
     ...submitted,
     ...canceled,
     ...observedWaits(callback),
+    ...observedRests(before, after),
     ...seen.flatMap(([what, isSeen]) => (isSeen ? [what] : [])),
+  ];
+}
+
+/** Returns names of the facts about the pause of the receiver's host that a commit shows. */
+function observedRests(before: TaskRecord | null, after: TerminalTask): readonly string[] {
+  const { callback } = after;
+  const isUnsent = callback !== null && isUnopened(callbackOf(before), callback);
+  return [
+    ...(isResting(after) ? ["an attempt rests"] : []),
+    ...(isUnsent ? ["a started attempt rests"] : []),
+    ...(isResting(before) && !isResting(after) ? ["a resting attempt goes on"] : []),
   ];
 }
 

@@ -106,6 +106,13 @@ async function ended(
   return { beginning, moves, violation: world.checker.violation, world };
 }
 
+/** Lets the operator end the pauses whose end a run does not await. */
+async function endLongPauses(world: World): Promise<void> {
+  for (const [host, until] of world.pauses) {
+    if (until - world.clock > MAX_AWAITED_MS) await world.do({ kind: "resume", host });
+  }
+}
+
 /** Repairs all parties and lets the task come to its end by its alarms alone. */
 async function runToEnd(world: World, beginning: InitialState): Promise<void> {
   const { setting, checker } = world;
@@ -115,9 +122,7 @@ async function runToEnd(world: World, beginning: InitialState): Promise<void> {
   await world.do({ kind: "misconfigure", isBroken: false });
   await world.do({ kind: "fault", reads: 0 });
   await world.do({ kind: "deploy", setting: { ...setting, isPaused: false } });
-  for (const [host, until] of world.pauses) {
-    if (until - world.clock > MAX_AWAITED_MS) await world.do({ kind: "resume", host });
-  }
+  await endLongPauses(world);
   const atEnd = {
     send: isReceiverDown ? 1 : 0,
     poll: 0,

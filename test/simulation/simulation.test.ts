@@ -37,7 +37,7 @@ const EXPECTED_EVENTS = [
   "a series is interrupted again",
   "an attempt rests",
   "a started attempt rests",
-  "a resting attempt is sent after the pause",
+  "a resting attempt goes on",
   "a series fails",
   "a schedule of a task is used up",
   "a callback is redelivered",

@@ -177,7 +177,8 @@ const PROVOKED = {
     const stub = env.DEPLOYMENT.getByName("deployment");
     const keys = Array.from({ length: 200 }, (_, n) => `pause:${n}.example.net`);
     await runInDurableObject(stub, (_, { storage }) => {
-      for (const key of keys) storage.kv.put(key, { host: key.slice(6), until: Date.now() + 1_000 });
+      for (const key of keys)
+        storage.kv.put(key, { host: key.slice(6), until: Date.now() + 1_000 });
     });
     const answer = await call("/v1/hosts/a.example.net/pause", { method: "PUT", body: {} });
     await runInDurableObject(stub, (_, { storage }) => {

@@ -31,7 +31,7 @@ export const pauseHost = operation(
     const until = endOfPause(body.until, since);
     const by = keyNameOf(caller);
     const order = { host, until, since, by };
-    if (!(await callObject(async () => deploymentObject(env).pauseHost(order)))) {
+    if (!(await callObject<boolean>(() => deploymentObject(env).pauseHost(order)))) {
       const detail = `At most ${MAX_PAUSES} hosts can be paused at the same time.`;
       throw new Problem("pauses_full", { detail });
     }
@@ -57,7 +57,7 @@ export const resumeHost = operation(
   { access: "operate", params: ["host"], query: NoQuery, body: NoBody },
   async ({ env, caller, params }) => {
     const host = requireHost(params.host);
-    await callObject(async () => deploymentObject(env).resumeHost(host));
+    await callObject<void>(() => deploymentObject(env).resumeHost(host));
     log({ event: "host.resume", host, by: keyNameOf(caller) });
     await noteChange(env);
   },

@@ -153,7 +153,9 @@ interface Changed {
 
 function storedAnswer({ offer, isNew }: Changed): Response {
   const shown = { ...offer, name: offer.stored.name };
-  return offerAnswer(shown, isNew ? 201 : 200, { seen_within_s: OFFER_FRESHNESS.waitAfterMs / SECOND_MS });
+  return offerAnswer(shown, isNew ? 201 : 200, {
+    seen_within_s: OFFER_FRESHNESS.waitAfterMs / SECOND_MS,
+  });
 }
 
 /**

@@ -261,9 +261,7 @@ const REGISTERED_FIELDS = {
 
 const STATUS_FIELDS = {
   callback: described(
-    z.nullable(
-      z.strictObject({ status: z.enum(CALLBACK_STATUSES) }),
-    ),
+    z.nullable(z.strictObject({ status: z.enum(CALLBACK_STATUSES) })),
     "Null without a `callback_url`.",
   ),
 };
