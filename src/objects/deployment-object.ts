@@ -1,5 +1,6 @@
 import { retryable } from "cloudflare:durable-objects";
 import { DurableObject } from "cloudflare:workers";
+import { type HostPause, MAX_PAUSES } from "../core/plans/host-pause.ts";
 import { AlertSlots } from "./alert-slots.ts";
 
 /**
@@ -11,20 +12,6 @@ import { AlertSlots } from "./alert-slots.ts";
  */
 export type IndexAlert = "lagging" | "uncounted" | "full" | "silent";
 
-/** A receiver's host to which no callbacks are sent, because the operator has paused it. */
-export interface HostPause {
-  /** The host as `hostOf` returns it. */
-  readonly host: string;
-  /** End of the pause, in Unix milliseconds. */
-  readonly until: number;
-  /** Time of the order, in Unix milliseconds. */
-  readonly since: number;
-  /** Name of the API key that ordered the pause. Null when it has none. */
-  readonly by: string | null;
-}
-
-/** Largest number of hosts that are paused at the same time, because every isolate reads all of them again and again. */
-export const MAX_PAUSES = 200;
 const PAUSE_PREFIX = "pause:";
 const PREFIX = "session:";
 /**
@@ -42,7 +29,7 @@ const MAX_ERASED = 100;
  *   which the session would have ended anyway. `console/session/session.ts` stores a logout, and each isolate asks
  *   about a session at most once a minute.
  * - Paused hosts of receivers (`pause:<host>`). `api/hosts/pause-host.ts` stores a pause. Each isolate that starts attempts
- *   of callbacks reads all of them at most once in five seconds (`host-pauses.ts`); while nothing is paused, it reads no
+ *   of callbacks reads all of them at most once in eight seconds (`host-pauses.ts`); while nothing is paused, it reads no
  *   row. Pauses that are over are erased by a later order.
  * - Times of the last alerts about the index (`alerted_at:<kind>`). The cron trigger asks for them every ten minutes,
  *   and only while something is wrong (`cron.ts`).

@@ -1,8 +1,7 @@
 import { readingNeeded } from "../core/freshness.ts";
-import { PAUSE_FRESHNESS } from "../core/plans/pause-freshness.ts";
+import { type HostPause, PAUSE_FRESHNESS } from "../core/plans/host-pause.ts";
 import { SECOND_MS } from "../core/time.ts";
 import { withinTime, withTimeout } from "../lib/timeout.ts";
-import type { HostPause } from "./deployment-object.ts";
 import { deploymentObject, type ObjectNamespaces } from "./object-names.ts";
 
 /** Longest time in milliseconds that an attempt waits for the list of paused hosts. */
@@ -11,7 +10,7 @@ const NONE: ReadonlyMap<string, number> = new Map();
 
 /**
  * The list of paused hosts in the memory of this isolate. The isolate reads it when it starts an attempt of a callback,
- * at most every five seconds, so that a task costs no request of its own.
+ * at most every eight seconds, so that a task costs no request of its own.
  */
 export class HostPauses {
   readonly #env: ObjectNamespaces;

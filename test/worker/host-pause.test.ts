@@ -1,7 +1,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, expect, it, vi } from "vitest";
-import { MAX_PAUSES } from "../../src/objects/deployment-object.ts";
+import { MAX_PAUSES } from "../../src/core/plans/host-pause.ts";
 import { aKey, anAccount } from "./accounts.ts";
 import { call, callWith, invalid, OPERATOR_KEY, OPERATOR_NAME, post, refusal } from "./client.ts";
 import { pass, START, START_S, useClock } from "./clock.ts";

@@ -1,9 +1,8 @@
 import * as z from "zod/mini";
-import { PAUSE_FRESHNESS } from "../../core/plans/pause-freshness.ts";
+import { MAX_PAUSES, PAUSE_FRESHNESS } from "../../core/plans/host-pause.ts";
 import { DAY_MS, SECOND_MS, toSeconds } from "../../core/time.ts";
 import type { Env } from "../../env.ts";
 import { log } from "../../lib/log.ts";
-import { MAX_PAUSES } from "../../objects/deployment-object.ts";
 import { deploymentObject } from "../../objects/object-names.ts";
 import { keyNameOf } from "../../objects/task/caller.ts";
 import { json } from "../http/answer.ts";

@@ -1,6 +1,6 @@
 import { hostOf } from "../../core/url.ts";
 import type { Env } from "../../env.ts";
-import type { HostPause } from "../../objects/deployment-object.ts";
+import type { HostPause } from "../../core/plans/host-pause.ts";
 import { hostPauses } from "../../objects/host-pauses.ts";
 import { deploymentObject } from "../../objects/object-names.ts";
 import { callObject } from "../http/object-call.ts";
