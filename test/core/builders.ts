@@ -70,6 +70,7 @@ export function aPolicy(changes: Partial<Policy> = {}): Policy {
     retentionMs: 28 * DAY,
     indexRetentionMs: 7 * DAY,
     pausedAt: null,
+    pausedHosts: new Map(),
     polls: new Map([[CONNECTION, LIMITS]]),
     customerPolls: new Map([[CONNECTION, LIMITS]]),
     sealingIds: new Set([SEALED_WITH]),

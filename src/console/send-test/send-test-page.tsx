@@ -269,6 +269,7 @@ function factsOf(
     url,
     attempts: [{ ...attempt, durationMs: null, outcome: null }],
     nextAttemptAt: null,
+    pausedUntil: null,
     series: { number: 1, total: 1, started: 1 },
   };
 }

@@ -29,6 +29,7 @@ export type TaskEvent =
   | { readonly type: "erase" }
   | { readonly type: "deadline" }
   | { readonly type: "attempt_started" }
+  | AttemptRestedEvent
   | AttemptEndedEvent
   | CallEndedEvent
   | OutputEvent;
@@ -280,6 +281,14 @@ export interface CancelEvent {
  */
 export interface CancelSubmittedEvent {
   readonly type: "cancel_submitted";
+}
+
+/** The finding, before a started attempt was sent, that its receiver's host is paused. */
+export interface AttemptRestedEvent {
+  readonly type: "attempt_rested";
+  readonly number: number;
+  /** End of the pause, in Unix milliseconds. */
+  readonly until: number;
 }
 
 export interface AttemptEndedEvent extends AttemptResult {

@@ -116,7 +116,11 @@ const Callback = z.looseObject({
   }),
   state: z.discriminatedUnion("kind", [
     z.looseObject({ kind: z.literal("held") }),
-    z.looseObject({ kind: z.literal("due"), nextAttemptAt: Time }),
+    z.looseObject({
+      kind: z.literal("due"),
+      nextAttemptAt: Time,
+      rest: z.exactOptional(z.looseObject({ until: Time, lookAt: Time })),
+    }),
     z.looseObject({ kind: z.literal("in_flight"), number: Int, dueAt: Time, startedAt: Time }),
     z.looseObject({ kind: z.literal("delivered") }),
     z.looseObject({ kind: z.literal("failed") }),

@@ -78,8 +78,10 @@ export interface CallbackFacts {
   readonly url: string;
   /** The attempts that are stored, oldest first, and last the attempt that is running, if there is one. */
   readonly attempts: readonly AttemptFacts[];
-  /** Time for which the next attempt is planned. Null when none is planned. */
+  /** Time for which the next attempt is planned. Null when none is planned, and while it rests. */
   readonly nextAttemptAt: number | null;
+  /** End of the pause of the receiver's host for which the next attempt rests. Null when none rests. */
+  readonly pausedUntil: number | null;
   /**
    * The present series of attempts: the automatic ones, or those of one redelivery. `total` is the number of attempts
    * that the series may have, `started` the number of those that have started.
@@ -151,11 +153,13 @@ function callbackFacts(
   policy: Policy,
 ): CallbackFacts {
   const { url, state, series } = callback;
+  const rest = (state.kind === "due" ? state.rest : undefined) ?? null;
   return {
     message: { taskId, account, status, body, origin, ...traceMember(trace) },
     url,
     attempts: [...callback.attempts.map((attempt) => factsOf(attempt, url)), ...running(callback)],
-    nextAttemptAt: state.kind === "due" ? state.nextAttemptAt : null,
+    nextAttemptAt: state.kind === "due" && rest === null ? state.nextAttemptAt : null,
+    pausedUntil: rest?.until ?? null,
     series: {
       number: series.number,
       total: totalAttempts(callback, policy),

@@ -20,6 +20,7 @@ import { SECOND_MS } from "../../core/time.ts";
 import type { IndexRow } from "../../core/views/index-row.ts";
 import { toListeners } from "../listeners/send-to-listeners.ts";
 import { jobObject, ledgerObject, type ObjectNamespaces, outputObject } from "../object-names.ts";
+import { type HostPauses, hostPauses } from "../host-pauses.ts";
 import { noteStoredTask, placedRuntimeOf } from "../placed-runtime.ts";
 import { callbackUrlRulesOf } from "../../config/callback-url-rules.ts";
 import { policyOf } from "../../config/task-settings.ts";
@@ -45,6 +46,7 @@ import { POLL_TIMEOUT_MS, withinTime } from "../../lib/timeout.ts";
 import { Alerts, type RefusedSubmission } from "./alerts.ts";
 import { measureAttempt, measurePoll, measureRefusedSubmission } from "./measure.ts";
 import { type Attachment, ConnectionCalls } from "./connection-calls.ts";
+import { attemptInFlight } from "./pending-alarm.ts";
 import type { Platform } from "./platform.ts";
 import { leaveQueues, positionIn, tellKeptCall } from "./queue-calls.ts";
 import { JobReader, type ReadJob } from "./job-reader.ts";
@@ -105,6 +107,7 @@ export class ObjectPlatform implements Platform {
   /** Trace context of the record that was last read or stored, for the log. Null when it has none. */
   #trace: Trace | null = null;
   #runtime: Runtime | null = null;
+  #pauses: HostPauses;
   /**
    * Settings derived from `#runtime`, which does not change while the isolate runs. Null before they are first needed,
    * and always while the relay is paused.
@@ -116,6 +119,7 @@ export class ObjectPlatform implements Platform {
     this.#ctx = ctx;
     this.#bindings = bindings;
     this.#timeouts = { ...TIMEOUTS, ...timeouts };
+    this.#pauses = hostPauses(bindings);
     this.#alerts = new Alerts(bindings, this.#timeouts.ledgerMs);
     this.#connections = new ConnectionCalls(bindings);
     this.#jobs = new JobReader(this.#connections);
@@ -131,6 +135,7 @@ export class ObjectPlatform implements Platform {
     const result = placedRuntimeOf(env);
     if (!result.ok) throw new Error(`configuration: ${describeIssues(result.error)}`);
     this.#runtime = result.value;
+    this.#pauses = hostPauses(env);
   }
 
   get watchdogMs(): number {
@@ -143,10 +148,20 @@ export class ObjectPlatform implements Platform {
   }
 
   policy(now: number): Settings {
+    const settings = this.#settingsAt(now);
+    const pausedHosts = this.#pauses.known();
+    return pausedHosts.size === 0 ? settings : { ...settings, pausedHosts };
+  }
+
+  #settingsAt(now: number): Settings {
     const { config, keyring } = this.#prepared();
     // The settings depend on the time only while the relay is paused.
     if (config.paused) return policyOf(config, keyring, now, this.#jitter);
     return (this.#settings ??= policyOf(config, keyring, now, this.#jitter));
+  }
+
+  readPauses(): Promise<void> | null {
+    return this.#pauses.read();
   }
 
   /** Returns the rules that the `callback_url` of a task must follow. */
@@ -163,6 +178,8 @@ export class ObjectPlatform implements Platform {
   // The platform commits two storage calls without an await between them together. The promise of `setAlarm` need
   // not be awaited, because a failing storage holds back all answers and resets the object.
   commit(record: TaskRecord, alarmAt: number | null): void {
+    // Begun before the storage holds back what leaves the object, so that the attempt waits for the longer of both alone.
+    if (attemptInFlight(record) !== null) void this.readPauses();
     this.#records.store(record);
     this.#trace = record.trace ?? null;
     noteStoredTask(this.#bindings, record.id);

@@ -5,6 +5,7 @@ import {
   type ProgressCallback,
   progressCallbackOf,
 } from "../../core/events/progress-callback.ts";
+import { pauseEnd } from "../../core/plans/callback-attempt-plan.ts";
 import type { Policy } from "../../core/policy.ts";
 import type { TaskRecord } from "../../core/record/task.ts";
 import { progressLine } from "./calls.ts";
@@ -39,8 +40,11 @@ export class ProgressCallbacks {
   }
 
   async #send(callback: ProgressCallback): Promise<void> {
-    const mayStart = () => isStillRunning(this.#platform.load(), callback);
     try {
+      const reading = this.#platform.readPauses();
+      if (reading !== null) await reading;
+      const mayStart = () =>
+        isStillRunning(this.#platform.load(), callback) && !this.#rests(callback);
       const result = await this.#platform.sendProgress(callback, mayStart);
       if (result === null) return;
       const durationMs = Math.max(0, this.#platform.now() - callback.startedAt);
@@ -49,5 +53,11 @@ export class ProgressCallbacks {
     } finally {
       this.#latest = this.#latest && { ...this.#latest, isRunning: false };
     }
+  }
+
+  /** Tells whether the host of the receiver is paused. */
+  #rests({ url }: ProgressCallback): boolean {
+    const now = this.#platform.now();
+    return pauseEnd(url, this.#platform.policy(now), now) !== null;
   }
 }
