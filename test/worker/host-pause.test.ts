@@ -269,10 +269,10 @@ it("pauses are ordered with the role operate: neither a key that only reads nor 
 
 it(`with ${MAX_PAUSES} paused hosts a further one is 409 pauses_full, and one of them can still be moved and ended; those that are over do not count`, async () => {
   const hosts = Array.from({ length: MAX_PAUSES }, () => aHost());
-  const until = START + 1_000;
+  const endsAt = START + 1_000;
   await runInDurableObject(deployment(), (_, { storage }) => {
     for (const host of hosts) {
-      storage.kv.put(`pause:${host}`, { host, until, since: START, by: null });
+      storage.kv.put(`pause:${host}`, { host, until: endsAt, since: START, by: null });
     }
   });
   expect(await refusal(await pause(aHost()))).toEqual({ status: 409, code: "pauses_full" });
