@@ -5,7 +5,6 @@ import {
   type ProgressCallback,
   progressCallbackOf,
 } from "../../core/events/progress-callback.ts";
-import { pauseEnd } from "../../core/plans/callback-attempt-plan.ts";
 import type { Policy } from "../../core/policy.ts";
 import type { TaskRecord } from "../../core/record/task.ts";
 import { progressLine } from "./calls.ts";
@@ -18,10 +17,13 @@ import type { Platform } from "./platform.ts";
  */
 export class ProgressCallbacks {
   readonly #platform: Platform;
+  readonly #isPaused: (url: string) => boolean;
   #latest: LatestProgress | null = null;
 
-  constructor(platform: Platform) {
+  /** @param isPaused tells whether the host of this URL is paused, as the isolate has read it last. */
+  constructor(platform: Platform, isPaused: (url: string) => boolean) {
     this.#platform = platform;
+    this.#isPaused = isPaused;
   }
 
   /** Starts the progress callback that follows from an event, if one does. */
@@ -44,7 +46,7 @@ export class ProgressCallbacks {
       const reading = this.#platform.readPauses();
       if (reading !== null) await reading;
       const mayStart = () =>
-        isStillRunning(this.#platform.load(), callback) && !this.#rests(callback);
+        isStillRunning(this.#platform.load(), callback) && !this.#isPaused(callback.url);
       const result = await this.#platform.sendProgress(callback, mayStart);
       if (result === null) return;
       const durationMs = Math.max(0, this.#platform.now() - callback.startedAt);
@@ -53,11 +55,5 @@ export class ProgressCallbacks {
     } finally {
       this.#latest = this.#latest && { ...this.#latest, isRunning: false };
     }
-  }
-
-  /** Tells whether the host of the receiver is paused. */
-  #rests({ url }: ProgressCallback): boolean {
-    const now = this.#platform.now();
-    return pauseEnd(url, this.#platform.policy(now), now) !== null;
   }
 }

@@ -74,7 +74,7 @@ export class WorkLoop {
 
   constructor(platform: Platform) {
     this.#platform = platform;
-    this.#progress = new ProgressCallbacks(platform);
+    this.#progress = new ProgressCallbacks(platform, (url) => this.#pauseEnd(url) !== null);
   }
 
   /** Applies an event to the stored record, and starts a run of the loop if there is work to do now. */
@@ -300,7 +300,7 @@ export class WorkLoop {
     this.#ownAttempt = null;
     const reading = isOwn ? this.#platform.readPauses() : null;
     if (reading !== null) await reading;
-    const until = isOwn ? this.#pauseEnd(delivery) : null;
+    const until = isOwn ? this.#pauseEnd(delivery.url) : null;
     if (until !== null) return this.apply({ type: "attempt_rested", number, until });
     const result = isOwn ? await this.#platform.send(delivery) : unansweredAttempt("interrupted");
     this.#tried.endCall(this.#now());
@@ -313,10 +313,10 @@ export class WorkLoop {
   }
 
   /**
-   * Returns the end of the pause of the host to which a started attempt is to be sent. Null when it is not paused. The
-   * pause may not have been known when the attempt was started.
+   * Returns the end of the pause of the host of a URL, which may not have been known when an attempt was started. Null when
+   * the host is not paused.
    */
-  #pauseEnd({ url }: Delivery): number | null {
+  #pauseEnd(url: string): number | null {
     const now = this.#now();
     return pauseEnd(url, this.policy(now), now);
   }
