@@ -101,7 +101,7 @@ export function callbackRequest(input: CallbackInput, runtime: Runtime): Promise
  * Returns the request of a progress callback.
  * @param id value of `webhook-id`, which no other callback has.
  */
-export function progressRequest(
+function progressRequest(
   callback: ProgressCallback,
   id: string,
   runtime: Runtime,
