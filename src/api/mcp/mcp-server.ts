@@ -96,10 +96,11 @@ async function performed(
   { caller, context, origin }: McpCall,
 ): Promise<ToolOutcome> {
   try {
-    const { [IDEMPOTENCY_KEY]: idempotencyKey = null, traceparent, tracestate } = validate(
-      Meta,
-      meta,
-    );
+    const {
+      [IDEMPOTENCY_KEY]: idempotencyKey = null,
+      traceparent,
+      tracestate,
+    } = validate(Meta, meta);
     // The call of the tool is nearer to the agent's work than the HTTP request that carries it.
     const trace = traceIn(textOf(traceparent), textOf(tracestate)) ?? context.trace;
     return await tool.perform({ caller, context: { ...context, trace }, given, idempotencyKey });

@@ -71,10 +71,7 @@ export interface SubmissionFacts {
 
 export interface CallbackFacts {
   /** The parts of the request that are the same for all attempts of the callback. */
-  readonly message: Pick<
-    TerminalTask,
-    "account" | "status" | "body" | "origin" | "trace"
-  > & {
+  readonly message: Pick<TerminalTask, "account" | "status" | "body" | "origin" | "trace"> & {
     readonly taskId: string;
   };
   /** Present URL of the callback, to which the next attempt goes if there is one. */

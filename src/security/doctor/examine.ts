@@ -4,7 +4,14 @@ import { TOLERANCE_S } from "../signature.ts";
 import { type BodyDifference, bodyDifference } from "./body-difference.ts";
 import { type PastedHeaders, readPastedHeaders } from "./pasted-headers.ts";
 import { entriesOf, repaired, validSigners } from "./signature-check.ts";
-import { type Fault, fault, oldSecret, signedWithText, type Verdict, wrongSecret } from "./verdict.ts";
+import {
+  type Fault,
+  fault,
+  oldSecret,
+  signedWithText,
+  type Verdict,
+  wrongSecret,
+} from "./verdict.ts";
 
 /** A callback as a server has received it. */
 export interface Received {
