@@ -18,6 +18,13 @@ const CALLBACK_HEADERS = {
   ...SIGNATURE_HEADERS,
 };
 
+/** Headers that only callbacks of some tasks have. */
+const TRACE_HEADERS = {
+  traceparent:
+    "Trace context (W3C) of the request that created the task, unchanged, if it stated one; so on every attempt and redelivery.",
+  tracestate: "As `traceparent`, up to 512 characters.",
+};
+
 const ANSWERS = {
   "2XX": { description: "The receiver has taken it. Any other answer is a failed attempt." },
 };
@@ -32,7 +39,7 @@ export function webhooks(): ZodOpenApiPathsObject {
         summary,
         description: `Sent to the \`callback_url\` of the task: ${attempts}. Redirects are not followed.`,
         security: [{ signatureV1: [] }, { signatureV1a: [] }],
-        parameters: headers(CALLBACK_HEADERS),
+        parameters: [...headers(CALLBACK_HEADERS), ...headers(TRACE_HEADERS, false)],
         requestBody: { required: true, content: { "application/json": { schema, example } } },
         responses: ANSWERS,
       };
@@ -56,11 +63,11 @@ export function webhooks(): ZodOpenApiPathsObject {
   return Object.fromEntries([...callbacks, ...events]);
 }
 
-function headers(descriptions: Readonly<Record<string, string>>) {
+function headers(descriptions: Readonly<Record<string, string>>, required = true) {
   return Object.entries(descriptions).map(([name, description]) => ({
     in: "header" as const,
     name,
-    required: true,
+    required,
     description,
     schema: TEXT,
   }));

@@ -6,6 +6,7 @@ import type { Delivery } from "../core/duties/callback-attempt.ts";
 import type { ProgressCallback } from "../core/events/progress-callback.ts";
 import type { Refund } from "../core/duties/refund.ts";
 import type { Release } from "../core/duties/release.ts";
+import { traceHeaders } from "../core/record/trace.ts";
 import { toSeconds } from "../core/time.ts";
 import { LISTEN_URL } from "../core/url.ts";
 import { log } from "../lib/log.ts";
@@ -93,7 +94,7 @@ export type CallbackInput = Omit<Delivery, "provider">;
  * secrets and the public address of the relay stay the same, because both signature schemes are deterministic.
  */
 export function callbackRequest(input: CallbackInput, runtime: Runtime): Promise<PostRequest> {
-  const message = { id: `msg_${input.taskId}`, event: `task.${input.status}` };
+  const message = { id: `msg_${input.taskId}`, type: `task.${input.status}` };
   return requestOf(input, message, runtime);
 }
 
@@ -106,12 +107,12 @@ function progressRequest(
   id: string,
   runtime: Runtime,
 ): Promise<PostRequest> {
-  return requestOf({ ...callback, number: 1 }, { id, event: "task.processing" }, runtime);
+  return requestOf({ ...callback, number: 1 }, { id, type: "task.processing" }, runtime);
 }
 
 async function requestOf(
-  { account, origin, taskId, number, startedAt, url, body }: Omit<CallbackInput, "status">,
-  { id, event }: { readonly id: string; readonly event: string },
+  { account, origin, taskId, number, startedAt, url, body, trace }: Omit<CallbackInput, "status">,
+  { id, type }: { readonly id: string; readonly type: string },
   { config, keyring }: Runtime,
 ): Promise<PostRequest> {
   const callbackSecrets =
@@ -123,10 +124,11 @@ async function requestOf(
     signedAt: startedAt,
     headers: {
       "User-Agent": `TaskRelay/1 (+${config.publicUrl ?? origin})`,
-      "X-Event": event,
+      "X-Event": type,
       "X-Task-Id": taskId,
       "X-Timestamp": String(toSeconds(startedAt)),
       "X-Attempt": String(number),
+      ...traceHeaders(trace),
     },
     keys: { callbackSecrets, signingKeys: keyring.signingKeys },
   });

@@ -115,13 +115,16 @@ async function madeOf(secrets: Secrets, signingKeys: readonly SigningKey[]): Pro
 /**
  * Returns the secrets that sign the callbacks of an account. By default these are the secrets of the present, the next
  * and the previous generation, so that a receiver can change to the new secret at any time, before or after a rotation.
+ * The first generation, 1, has no previous one.
  */
 export async function accountSecrets(
   { relaySecrets }: Secrets,
   { id, generation }: Account,
   generations: readonly number[] = [generation, generation + 1, generation - 1],
 ): Promise<HmacSecret[]> {
-  const labels = generations.map((number) => `callbacks/${id}/${number}`);
+  const labels = generations
+    .filter((number) => number > 0)
+    .map((number) => `callbacks/${id}/${number}`);
   const secrets = await Promise.all(labels.map((label) => derivedSecrets(relaySecrets, label)));
   return secrets.flat();
 }

@@ -44,7 +44,8 @@ export const PERMISSIONS = {
   /** Permission to report events. A sender that signs its events, and so has no key, has this permission too. */
   report: { operators: ["operate", "all"], accounts: [] },
   /**
-   * Permission to register tasks, to wake them, to write their index rows again, and to attach providers' jobs to them.
+   * Permission to register tasks, to wake them, to write their index rows again, to attach providers' jobs to them, and
+   * to pause receivers' hosts.
    */
   operate: { operators: ["operate", "all"], accounts: [] },
   /** Permission to submit jobs through the relay. An account may submit only what is offered to it. */

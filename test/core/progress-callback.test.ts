@@ -67,12 +67,20 @@ function percentAfter(
   return progressCallbackOf(before, event, after, latest, policy, NOW)?.percent;
 }
 
-it("a progress callback has the documented body, and the URL, origin and account of its task", () => {
-  const before = { ...waiting, account: ACCOUNT };
+it("a progress callback has the documented body, and the URL, origin, account and trace of its task", () => {
+  const trace = { parent: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01" };
+  const before = { ...waiting, account: ACCOUNT, trace };
   const after = { ...before, status: "processing" } as const;
   const callback = progressCallbackOf(before, at(40), after, null, POLICY, NOW);
   const body = `{"id":"${ID}","status":"processing","model":"${MODEL}","created_at":${NOW_S},"progress":40}`;
-  const place = { taskId: ID, account: ACCOUNT, url: URL_A, origin: ORIGIN, recordedAt: NOW };
+  const place = {
+    taskId: ID,
+    account: ACCOUNT,
+    url: URL_A,
+    origin: ORIGIN,
+    recordedAt: NOW,
+    trace,
+  };
   expect(callback).toEqual({ ...place, body, percent: 40, startedAt: NOW });
 });
 

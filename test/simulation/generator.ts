@@ -8,6 +8,7 @@ import type { StatedTerms } from "../../src/core/record/callback-terms.ts";
 import type { EndedCopy } from "../../src/core/record/outputs.ts";
 import { submittedJobOf } from "../../src/core/record/submitted-job.ts";
 import type { SubmissionStart } from "../../src/core/record/submission.ts";
+import type { Trace } from "../../src/core/record/trace.ts";
 import {
   type CreatedTask,
   isOpen,
@@ -80,12 +81,17 @@ export const SUBMISSION: SubmissionStart = {
   requestDigest: "request",
   endpoint: null,
 };
-/** Callback URLs, schedules and events of new tasks; a quarter has no URL. */
-const CALLBACKS: readonly (Pick<Registration, "callbackUrl"> & StatedTerms)[] = [
+const TRACE = {
+  parent: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
+  state: "congo=t61rcWkgMzE",
+};
+/** Callback URLs, schedules, events and trace contexts of new tasks; a quarter has no URL. */
+const CALLBACKS: readonly (Pick<Registration, "callbackUrl"> &
+  StatedTerms & { readonly trace?: Trace })[] = [
   ...Array.from({ length: 6 }, () => ({ callbackUrl: URL_A })),
   { callbackUrl: URL_A, callbackScheduleMs: [0, MINUTE] },
   { callbackUrl: URL_A, callbackScheduleMs: [7 * SECOND, MINUTE, HOUR, MINUTE] },
-  { callbackUrl: URL_A, callbackScheduleMs: [MINUTE] },
+  { callbackUrl: URL_A, callbackScheduleMs: [MINUTE], trace: TRACE },
   { callbackUrl: null },
   { callbackUrl: null },
   { callbackUrl: null, callbackScheduleMs: [0, SECOND] },
@@ -112,6 +118,11 @@ const OVERSIZED_SHARE = 0.02;
  */
 const HURRY = 0.15;
 const MAX_TURNS = 14;
+/** Hosts of the receivers; most callbacks go to the first. */
+const HOSTS = [URL_A, URL_A, URL_A, URL_B].map((url) => new URL(url).host);
+const PAUSES_MS = [1, 30 * SECOND, 5 * MINUTE, 40 * MINUTE, DAY, 7 * DAY];
+/** A move that is not about the pause of a host. */
+type ChosenMove = Exclude<Action, { readonly kind: "pause" | "resume" }>;
 const REGISTRATIONS: readonly (readonly [number, typeof build.aRegistration])[] = [
   [3, build.aRegistration],
   [2.5, aPricedRegistration],
@@ -126,7 +137,7 @@ export function nextMove(random: Random, world: World): Move {
   const { list: workers } = world.submitters;
   const isWaiting = workers.some(({ brought }) => brought === 0);
   const { alarm } = world.disk.durable;
-  const kind = random.weighted<Move["kind"]>([
+  const kind = random.weighted<ChosenMove["kind"]>([
     [3, "event"],
     [openCalls.length === 0 ? 0 : 7, "end"],
     [alarm === null || world.runningAlarmAt !== null ? 0 : 4, "ring"],
@@ -148,7 +159,19 @@ export function nextMove(random: Random, world: World): Move {
   return random.isLucky(HURRY) ? { ...action, turns: random.below(MAX_TURNS) } : action;
 }
 
-function actionOf(kind: Action["kind"], random: Random, world: World): Action {
+/** Returns a move in which a pause of a receiver's host begins, changes or ends, or that follows soon after it. */
+export function pauseMove(random: Random): Move {
+  const host = random.pick(HOSTS);
+  return random.weighted<Move>([
+    [3, { kind: "pause", host, ms: random.pick(PAUSES_MS) }],
+    [2, { kind: "resume", host }],
+    [1, { kind: "pass", ms: random.pick([SECOND, 11 * SECOND, 5 * MINUTE]), isSlow: false }],
+    [2, { kind: "ring", lateMs: 0, isSlow: false }],
+    [0.5, { kind: "crash", afterPoints: random.below(10) }],
+  ]);
+}
+
+function actionOf(kind: ChosenMove["kind"], random: Random, world: World): Action {
   switch (kind) {
     case "event":
       return { kind, event: eventFor(world.disk.written.record, random, world.submitters) };

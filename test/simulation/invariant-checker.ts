@@ -194,7 +194,7 @@ export class InvariantChecker {
     const { disk, ledger } = this.#shared;
     if (history === null) return this.report("attempt", "a call belongs to a task");
     const { record } = disk.durable;
-    this.check("attempt", sendFault(delivery, { record, history, ledger, caller }));
+    this.check("attempt", sendFault(delivery, { record, history, ledger, caller, now: this.#now }));
     const isEnded = record !== null && isTerminal(record);
     const series = isEnded ? (record.callback?.series.number ?? 0) : 0;
     history.posts.push({ number: delivery.number, series, outcome: null });

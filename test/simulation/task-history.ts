@@ -4,6 +4,7 @@ import type { Outcome } from "../../src/core/record/outcome.ts";
 import { isTerminal, type TaskRecord, type TerminalTask } from "../../src/core/record/task.ts";
 import type { Usage } from "../../src/core/record/upstream.ts";
 import type { CancelReply } from "./cancel-rules.ts";
+import { isUnopened } from "./callback-rules.ts";
 import type { Change } from "./change.ts";
 import type { SimulatedObject } from "./simulated-object.ts";
 
@@ -60,9 +61,22 @@ export function writtenBy(known: Written, { before, after, setting, instance }: 
   return {
     ...seen,
     end: known.end ?? after,
-    openers: isOpened ? new Map([...known.openers, [state.number, instance]]) : known.openers,
+    openers: isOpened
+      ? new Map([...known.openers, [state.number, instance]])
+      : withoutUnsent(known.openers, before, after),
     failures: isNews ? new Set([...known.failures, version]) : known.failures,
   };
+}
+
+/** Returns the openers without that of an attempt which rests instead of being sent, and whose number is used again. */
+function withoutUnsent(
+  openers: Written["openers"],
+  before: TaskRecord | null,
+  { callback }: TerminalTask,
+): Written["openers"] {
+  const from = before !== null && isTerminal(before) ? before.callback : null;
+  if (callback === null || !isUnopened(from, callback)) return openers;
+  return new Map([...openers].filter(([number]) => number <= callback.lastNumber));
 }
 
 function fateOf(known: Written, after: TaskRecord): Pick<Written, "isVisible" | "isWithdrawn"> {

@@ -1,6 +1,7 @@
 import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it, vi } from "vitest";
+import { AccountObject } from "../../src/objects/account/account-object.ts";
 import { CallObject } from "../../src/objects/call/call-object.ts";
 import type { StoredCall } from "../../src/objects/call/call-plan.ts";
 import { QueueObject } from "../../src/objects/queue/queue-object.ts";
@@ -533,6 +534,24 @@ describe("calls whose callers wait", () => {
     expect(sentTo(outside)).toHaveLength(calls);
     await until(async () => (await stored(id)).record === undefined || !isTaken);
     expect(await queueState(a)).toMatchObject({ held: 1, waiting: 0 });
+  });
+
+  it("and repeat one whose price is still being charged get 503 and not 429, because there is a task", async () => {
+    members();
+    const relay = await aQueuedRelay({ a: { in_flight: 1 } });
+    const [a] = relay.names;
+    vi.spyOn(AccountObject.prototype, "charge").mockImplementation(() => {
+      throw new Error("unreachable");
+    });
+    const task = { "Relay-Task-Id": crypto.randomUUID() };
+    const headers = { ...task, "Relay-Account": await anAccount(), "Relay-Credits": "5" };
+    const first = await submitTo(relay, a, { headers });
+    await until(async () => (await queueState(a)).held === 0);
+    expect((await submitTo(relay, a)).response.status).toBe(200);
+    const again = await submitTo(relay, a, { headers });
+    for (const { response } of [first, again]) {
+      expect(await refusal(response)).toEqual({ status: 503, code: "unavailable" });
+    }
   });
 
   it("go to the member that has a place, with its key and at its server", async () => {

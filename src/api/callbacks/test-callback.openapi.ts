@@ -20,5 +20,5 @@ export const testCallbackDescription = {
       request: SENT_REQUEST,
     }),
   },
-  problems: [],
+  problems: ["host_paused"],
 } as const satisfies RouteDescription;

@@ -10,6 +10,7 @@ import { accountOf, keyNameOf, readerOf } from "../../objects/task/caller.ts";
 import { findAccount } from "../accounts/account-client.ts";
 import { json } from "../http/answer.ts";
 import { requireAcceptable } from "./callback-url.ts";
+import { requireUnpaused } from "../hosts/paused-hosts.ts";
 import { AccountId, withDefault } from "../http/fields.ts";
 import { invalidRequest } from "../http/problem.ts";
 import { routeOf } from "../http/route.ts";
@@ -89,6 +90,7 @@ async function sendTest(
   account: Account | null,
 ) {
   requireAcceptable(url, runtime, origin, account !== null);
+  await requireUnpaused(url, env);
   const startedAt = Date.now();
   const message = sampleMessage(crypto.randomUUID(), status, account, origin, startedAt);
   const input = { ...message, url, number: 1, startedAt };

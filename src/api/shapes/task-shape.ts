@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
 import { AWAITED_NEWS } from "../../core/record/awaited-news.ts";
+import { CALLBACK_STATUSES } from "../../core/record/callback.ts";
 import { LOSS_REASONS } from "../../core/record/outputs.ts";
 import { PRICE_BASES } from "../../core/record/price-rule.ts";
 import { REFUSAL_CLASSES } from "../../core/record/refusal.ts";
@@ -260,9 +261,7 @@ const REGISTERED_FIELDS = {
 
 const STATUS_FIELDS = {
   callback: described(
-    z.nullable(
-      z.strictObject({ status: z.enum(["waiting", "sending", "retrying", "delivered", "failed"]) }),
-    ),
+    z.nullable(z.strictObject({ status: z.enum(CALLBACK_STATUSES) })),
     "Null without a `callback_url`.",
   ),
 };
@@ -349,7 +348,7 @@ export const ListedTask = named(
     upstream: maybe(z.strictObject({ id: z.string() }), "The attached job. Only operators see it."),
     callback: z.nullable(
       z.strictObject({
-        status: z.enum(["waiting", "sending", "retrying", "delivered", "failed"]),
+        status: z.enum(CALLBACK_STATUSES),
         host: z.nullable(z.string()),
         attempts: described(Count, "Number of attempts so far."),
         last_outcome: z.optional(z.string()),

@@ -97,8 +97,7 @@ export async function registeredBefore(
   problem: Problem,
 ): Promise<RegisteredTask> {
   const { event, submissionId } = plan;
-  const known = await taskClient(submitCall.env, event.id).read(submitCall.caller);
-  if (known === null) throw problem;
+  if (!(await taskClient(submitCall.env, event.id).isKnown())) throw problem;
   const drop = () => bringOutcome(event.id, submissionId, { kind: "not_sent" }, submitCall);
   const registered = await registeredTask(plan, submitCall, drop);
   if (!registered.isNew) return registered;

@@ -5,6 +5,7 @@ import type { RegisterEvent } from "../../core/events/event.ts";
 import { statedEvents } from "../../core/record/callback-events.ts";
 import type { Price } from "../../core/record/price-rule.ts";
 import type { Account } from "../../core/record/task.ts";
+import { traceMember } from "../../core/record/trace.ts";
 import type { Env } from "../../env.ts";
 import type { Connection } from "../../providers/provider.ts";
 import type { Runtime } from "../../config/runtime.ts";
@@ -33,7 +34,8 @@ import type { OutsideEvent } from "../../objects/task/outside-event.ts";
 export const registerTask = operation(
   "registerTask",
   { access: "operate", query: NoQuery, body: Registration, takesIdempotencyKey: true },
-  async ({ env, runtime, caller, origin, body, idempotencyKey: key }): Promise<Registered> => {
+  async (call): Promise<Registered> => {
+    const { env, runtime, caller, origin, body, idempotencyKey: key, trace } = call;
     requireAcceptable(body.callback_url, runtime, origin, body.account !== null);
     const schedule = requireSchedule(
       body.callback_schedule_s,
@@ -60,6 +62,7 @@ export const registerTask = operation(
       },
       ...simulatedStartOf(body.model, null, connection),
       ...(await billingOf(body.account, price !== null, env, runtime)),
+      ...traceMember(trace),
     };
     const applied = await taskClient(env, id).apply(event, caller);
     if (body.id === null) requireUnusedKey(applied);

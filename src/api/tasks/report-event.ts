@@ -1,5 +1,6 @@
 import type * as z from "zod/mini";
 import type { ReportEvent } from "../../core/events/event.ts";
+import { traceMember } from "../../core/record/trace.ts";
 import { statedEvents } from "../../core/record/callback-events.ts";
 import type { Usage } from "../../core/record/upstream.ts";
 import type { Env } from "../../env.ts";
@@ -19,7 +20,7 @@ import { accepted, taskClient } from "./task-client.ts";
 const reportEvent = operation(
   "reportEvent",
   { access: "report", query: NoQuery, body: TaskFinishEvent },
-  async ({ env, runtime, caller, origin, body }) => {
+  async ({ env, runtime, caller, origin, body, trace }) => {
     const creation = body.model === null ? null : await creationOf(body, body.model, env);
     const schedule = requireSchedule(
       body.callback_schedule_s,
@@ -36,6 +37,7 @@ const reportEvent = operation(
         ...statedEvents(body.callback_events),
         callbackUrlRefusal: refusalOf(body.callback_url, runtime, origin, body.account !== null),
         origin,
+        ...traceMember(trace),
       },
     };
     return accepted(await taskClient(env, body.id).apply(event, caller));

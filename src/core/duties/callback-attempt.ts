@@ -1,6 +1,7 @@
 import type { Policy } from "../policy.ts";
 import { dueAt } from "../record/callback.ts";
 import { type Account, isTerminal, type TaskRecord, type TerminalTask } from "../record/task.ts";
+import { type Trace, traceMember } from "../record/trace.ts";
 import type { Duty, EventStep } from "./duty.ts";
 
 /** Everything needed to send one attempt of a callback. */
@@ -20,6 +21,8 @@ export interface Delivery {
   readonly startedAt: number;
   /** Name of the connection to the provider, for measurements; null for a task without a provider. */
   readonly provider: string | null;
+  /** Trace context of the request that has created the task. Absent when it stated none. */
+  readonly trace?: Trace;
 }
 
 export interface SendStep {
@@ -41,10 +44,11 @@ export function deliver(record: TaskRecord, policy: Policy): Duty<EventStep | Se
       return { dueAt: dueAt(state, policy), step: () => ({ kind: "event", event }) };
     }
     case "in_flight": {
-      const { id: taskId, account, status, body, origin } = record;
+      const { id: taskId, account, status, body, origin, trace } = record;
       const { number, startedAt } = state;
       const provider = record.upstream?.connection ?? null;
-      const delivery = { taskId, account, status, body, url, origin, number, startedAt, provider };
+      const message = { taskId, account, status, body, origin, ...traceMember(trace) };
+      const delivery = { ...message, url, number, startedAt, provider };
       return { dueAt: startedAt, step: () => ({ kind: "send", delivery }) };
     }
     case "held":

@@ -1,5 +1,5 @@
 import { changed, conflict, type Decision, unchanged, UNKNOWN_TASK } from "./decision.ts";
-import type { AttemptEndedEvent, RedeliverEvent } from "./event.ts";
+import type { AttemptEndedEvent, AttemptRestedEvent, RedeliverEvent } from "./event.ts";
 import type { Policy } from "../policy.ts";
 import type { Callback } from "../record/callback.ts";
 import { type KeyedRedelivery, knownRedelivery } from "../record/redelivery-keys.ts";
@@ -9,6 +9,7 @@ import {
   joinedRedelivery,
   openDueAttempt,
   redeliverySeries,
+  restAttempt,
 } from "../plans/callback-attempt-plan.ts";
 import {
   canRedeliver,
@@ -20,10 +21,22 @@ import {
 
 /**
  * Returns the effect of starting the attempt of the callback that is due. The start is stored first, and the
- * attempt is sent after that.
+ * attempt is sent after that. If the receiver's host is paused, the attempt rests instead, or goes on resting.
  */
 export function startAttempt(record: TaskRecord | null, policy: Policy, now: number): Decision {
   return changeCallback(record, policy, now, (callback) => openDueAttempt(callback, policy, now));
+}
+
+/** Returns the effect of the finding that the host of the receiver of a started attempt is paused. */
+export function restStartedAttempt(
+  record: TaskRecord | null,
+  { number, until }: AttemptRestedEvent,
+  policy: Policy,
+  now: number,
+): Decision {
+  return changeCallback(record, policy, now, (callback) =>
+    restAttempt(callback, number, until, policy, now),
+  );
 }
 
 /**
@@ -51,8 +64,9 @@ export function endAttempt(
  * that repeats the `Idempotency-Key` of an earlier order starts nothing. It is rejected when the two orders name
  * different URLs, or when only one of them names a URL, because the caller would believe that the callback was sent as
  * the later order says. An order is also rejected while the task is open, while its refund is not confirmed, and while
- * an attempt is running or planned. There is one exception: when a planned attempt waits because the relay is paused,
- * the order is accepted, and the waiting attempt goes to the ordered URL. No further attempts are started in this case.
+ * an attempt is running or planned. There is one exception: when a planned attempt waits because the relay or the
+ * receiver's host is paused, the order is accepted, and the waiting attempt goes to the ordered URL. No further attempts
+ * are started in this case.
  */
 export function redeliver(
   record: TaskRecord | null,
@@ -84,8 +98,8 @@ function repeatedRedelivery(
 }
 
 /**
- * Returns the effect of an order for a redelivery while an attempt waits because the relay is paused: the waiting
- * attempt is used for the redelivery. Null when no attempt waits for this reason.
+ * Returns the effect of an order for a redelivery while an attempt waits because the relay or the receiver's host is
+ * paused: the waiting attempt is used for the redelivery. Null when no attempt waits for this reason.
  */
 function joinPaused(
   record: TerminalTask,
@@ -94,7 +108,8 @@ function joinPaused(
   now: number,
 ): Decision | null {
   const { callback } = record;
-  if (policy.pausedAt === null || callback?.state.kind !== "due") return null;
+  if (callback?.state.kind !== "due") return null;
+  if (policy.pausedAt === null && callback.state.rest === undefined) return null;
   const joined = joinedRedelivery(callback, event.callbackUrl ?? callback.url, event);
   const isSame = joined === callback;
   return isSame ? unchanged(record) : changed(withCallback(record, joined, policy, now));
@@ -113,7 +128,14 @@ function changeCallback(
   if (record === null || !isTerminal(record) || record.callback === null) return unchanged(record);
   const callback = change(record.callback);
   if (callback === null) return unchanged(record);
+  if (isSameRest(record.callback, callback)) return changed({ ...record, callback });
   return changed(withCallback(record, callback, policy, now));
+}
+
+/** Tells whether nothing has changed but the time at which a resting attempt looks again, which no reader sees. */
+function isSameRest({ state: before }: Callback, { state: after }: Callback): boolean {
+  if (before.kind !== "due" || after.kind !== "due") return false;
+  return after.rest !== undefined && before.rest?.until === after.rest.until;
 }
 
 /**

@@ -7,6 +7,7 @@ import type { RefusalClass, RefusedEnd } from "../record/refusal.ts";
 import type { UnreadReason } from "../record/unread-answer.ts";
 import type { SubmissionAnswer, SubmissionStart } from "../record/submission.ts";
 import type { Account, Registration } from "../record/task.ts";
+import type { Trace } from "../record/trace.ts";
 import type { HookRefusal, UnreadHook } from "../record/tracking.ts";
 import type { Job, UpstreamEnd, UpstreamNews, UpstreamResult, Used } from "../record/upstream.ts";
 
@@ -28,6 +29,7 @@ export type TaskEvent =
   | { readonly type: "erase" }
   | { readonly type: "deadline" }
   | { readonly type: "attempt_started" }
+  | AttemptRestedEvent
   | AttemptEndedEvent
   | CallEndedEvent
   | OutputEvent;
@@ -97,6 +99,8 @@ export interface RegisterEvent extends Requested {
    * repeated. Absent when the caller has stated the price, or none.
    */
   readonly isPriceOffered?: true;
+  /** Trace context of the request. Absent when it states none. */
+  readonly trace?: Trace;
 }
 
 /**
@@ -213,6 +217,8 @@ export interface Creation extends StatedTerms {
   /** Reason why the URL rules refuse `callbackUrl`. Null when they do not refuse it. */
   readonly callbackUrlRefusal: string | null;
   readonly origin: string;
+  /** Trace context of the request. Absent when it states none. */
+  readonly trace?: Trace;
 }
 
 /** Event of `POST /v1/tasks/{id}/upstream`, which attaches a job. */
@@ -275,6 +281,14 @@ export interface CancelEvent {
  */
 export interface CancelSubmittedEvent {
   readonly type: "cancel_submitted";
+}
+
+/** The finding, before a started attempt was sent, that its receiver's host is paused. */
+export interface AttemptRestedEvent {
+  readonly type: "attempt_rested";
+  readonly number: number;
+  /** End of the pause, in Unix milliseconds. */
+  readonly until: number;
 }
 
 export interface AttemptEndedEvent extends AttemptResult {

@@ -37,6 +37,7 @@ import {
   type Registration,
   type TaskRecord,
 } from "../record/task.ts";
+import { traceMember } from "../record/trace.ts";
 import { asUnproven } from "../record/upstream.ts";
 import { trackingOf } from "../polls/next-poll.ts";
 
@@ -70,6 +71,7 @@ export function register(
     counts: NO_COUNTS,
     keyNames,
     ...orders,
+    ...traceMember(event.trace),
   };
   const base = { ...head, ...times, ...state };
   const connection = event.submission?.place ?? provider;
@@ -206,6 +208,7 @@ function createFromEvent(
     registration: null,
     submission: null,
     cancellation: null,
+    ...traceMember(creation.trace),
     status: "pending",
     callbackUrl: creation.callbackUrl,
     ...termsWith(creation),

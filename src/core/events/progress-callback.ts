@@ -2,6 +2,7 @@ import type { Policy } from "../policy.ts";
 import { progressBody } from "../record/callback-body.ts";
 import { takes } from "../record/callback-events.ts";
 import { type Account, isOpen, type OpenTask, type TaskRecord } from "../record/task.ts";
+import { type Trace, traceMember } from "../record/trace.ts";
 import { SECOND_MS } from "../time.ts";
 import type { TaskEvent } from "./event.ts";
 
@@ -25,6 +26,8 @@ export interface ProgressCallback {
   /** Progress of the job in percent, from 0 to 100; null when it is not known. */
   readonly percent: number | null;
   readonly startedAt: number;
+  /** Absent when the task was created without a trace context. */
+  readonly trace?: Trace;
 }
 
 /** The latest progress callback that an instance of a task's object has started. */
@@ -53,9 +56,9 @@ export function progressCallbackOf(
   const percent = percentIn(event, after);
   const isNews = before?.status !== "processing" || (percent !== null && isOther(percent, latest));
   if (!isNews || !isFree(latest, now)) return null;
-  const { id: taskId, account, callbackUrl: url, origin, recordedAt } = after;
-  const body = progressBody(after, percent);
-  return { taskId, account, body, url, origin, recordedAt, percent, startedAt: now };
+  const { id: taskId, account, callbackUrl: url, origin, recordedAt, trace } = after;
+  const message = { taskId, account, url, origin, recordedAt, ...traceMember(trace) };
+  return { ...message, body: progressBody(after, percent), percent, startedAt: now };
 }
 
 /** A task whose job runs, and whose receiver asks for progress. */

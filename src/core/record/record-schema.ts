@@ -116,7 +116,11 @@ const Callback = z.looseObject({
   }),
   state: z.discriminatedUnion("kind", [
     z.looseObject({ kind: z.literal("held") }),
-    z.looseObject({ kind: z.literal("due"), nextAttemptAt: Time }),
+    z.looseObject({
+      kind: z.literal("due"),
+      nextAttemptAt: Time,
+      rest: z.exactOptional(z.looseObject({ until: Time, lookAt: Time })),
+    }),
     z.looseObject({ kind: z.literal("in_flight"), number: Int, dueAt: Time, startedAt: Time }),
     z.looseObject({ kind: z.literal("delivered") }),
     z.looseObject({ kind: z.literal("failed") }),
@@ -332,6 +336,8 @@ const Cancellation = z.looseObject({
   ]),
 });
 
+const Trace = z.looseObject({ parent: z.string(), state: z.exactOptional(z.string()) });
+
 const base = {
   v: z.literal(FORMAT),
   version: Int,
@@ -348,6 +354,7 @@ const base = {
   registration: z.nullable(Registration),
   submission: z.nullable(Submission),
   cancellation: z.nullable(Cancellation),
+  trace: z.exactOptional(Trace),
 };
 
 const ChargingTask = z.looseObject({

@@ -19,6 +19,7 @@ import type { PriceRule } from "./price-rule.ts";
 import type { IndexRowState } from "./index-row-state.ts";
 import type { Tracking } from "./tracking.ts";
 import type { Submission } from "./submission.ts";
+import type { Trace } from "./trace.ts";
 import type { Failure, Upstream, UpstreamTimes, Usage } from "./upstream.ts";
 
 /**
@@ -147,6 +148,8 @@ export interface TaskBase {
   readonly submission: Submission | null;
   /** The latest order to cancel the task. Null when there was none. */
   readonly cancellation: Cancellation | null;
+  /** Trace context of the request that has created the task. Absent when it stated none. */
+  readonly trace?: Trace;
 }
 
 /**

@@ -31,7 +31,8 @@ function terminalCallbackView(
 ) {
   if (callback === null) return null;
   const { state, deliveredAt, series } = callback;
-  const isWaiting = state.kind === "due";
+  const isPlanned = state.kind === "due";
+  const isWaiting = isPlanned && state.rest === undefined;
   return {
     url: callback.url,
     ...termsView(callback.terms),
@@ -42,7 +43,8 @@ function terminalCallbackView(
     ].slice(-MAX_ATTEMPTS_KEPT),
     ...(policy !== null && waitView(callback, policy)),
     ...optional("next_attempt_at", isWaiting ? toSeconds(state.nextAttemptAt) : null),
-    ...optional("ordered_by", isWaiting && reader === "operator" ? series.keyName : null),
+    ...optional("paused_until", restEnd(callback)),
+    ...optional("ordered_by", isPlanned && reader === "operator" ? series.keyName : null),
     ...optional("delivered_at", deliveredAt === null ? null : toSeconds(deliveredAt)),
   };
 }
@@ -62,6 +64,12 @@ function termsView(terms: CallbackTerms | undefined) {
 function waitView({ state }: Callback, { pausedAt }: Policy) {
   if (state.kind === "held") return { waits_for: "refund" };
   return state.kind === "due" && pausedAt !== null ? { paused: true } : {};
+}
+
+/** Returns the end of the pause of the host for which an attempt rests, in Unix seconds. Null when none rests. */
+function restEnd({ state }: Callback): number | null {
+  const rest = state.kind === "due" ? state.rest : undefined;
+  return rest === undefined ? null : toSeconds(rest.until);
 }
 
 function attemptView(attempt: Attempt, finishedAt: number, reader: TaskReader) {

@@ -367,7 +367,7 @@ export class CallObject extends DurableObject<CallBindings> {
     // If this instance ends before a queue has answered, the queues are asked again soon.
     const begun = askLater(beginCall(state, now), now);
     this.#write(begun);
-    await this.#askQueues(begun.call, state.stay);
+    if (begun.stay !== undefined) await this.#askQueues(begun.call, begun.stay);
   }
 
   /**

@@ -218,11 +218,19 @@ export function needsPlace({ isBegun, place, since }: CallStay, now: number): bo
 export function beginCall(queued: QueuedCall, now: number): QueuedCall {
   const { ask, stay } = queued;
   if (stay === undefined) return { ...queued, ask: { ...ask, retryAt: now } };
-  const place = needsPlace(stay, now) ? null : stay.place;
-  const begun = { ...queued, stay: { ...stay, place, isBegun: true } };
+  const begun = { ...queued, stay: { ...stay, ...placeToAskFor(stay, now), isBegun: true } };
   if (stay.place !== null) return { ...begun, ask: { retryAt: now, tries: 0 } };
   // A queue that could not be reached is asked again soon.
   return ask.tries > 0 ? { ...begun, ask: soonest(ask, now) } : watchQueues(begun, now);
+}
+
+/**
+ * Returns where a call asks for the place again that it may have lost: only there, because it has left the queues of the
+ * other connections, and these may get this order late.
+ */
+function placeToAskFor(stay: CallStay, now: number): Partial<CallStay> {
+  if (stay.place === null || !needsPlace(stay, now)) return {};
+  return { connections: [stay.place], place: null };
 }
 
 /** Returns a plan that is due no later than after the first wait of a repetition. */

@@ -39,6 +39,12 @@ export interface Platform {
   setAlarm(at: number): void;
   /** Deletes the record of the task and its alarm. */
   erase(): Promise<void>;
+  /**
+   * Reads which hosts are paused, so that `policy` states it. It does not throw: without an answer in time, the hosts count
+   * as paused that were so when they were read last.
+   * @returns null when this was read within the last seconds.
+   */
+  readPauses(): Promise<void> | null;
   /** Sends one attempt of a callback. It does not throw when the receiver fails: the failure is the result. */
   send(delivery: Delivery): Promise<AttemptResult>;
   /**

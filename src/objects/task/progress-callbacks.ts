@@ -17,10 +17,13 @@ import type { Platform } from "./platform.ts";
  */
 export class ProgressCallbacks {
   readonly #platform: Platform;
+  readonly #isPaused: (url: string) => boolean;
   #latest: LatestProgress | null = null;
 
-  constructor(platform: Platform) {
+  /** @param isPaused tells whether the host of this URL is paused, as the isolate has read it last. */
+  constructor(platform: Platform, isPaused: (url: string) => boolean) {
     this.#platform = platform;
+    this.#isPaused = isPaused;
   }
 
   /** Starts the progress callback that follows from an event, if one does. */
@@ -39,8 +42,11 @@ export class ProgressCallbacks {
   }
 
   async #send(callback: ProgressCallback): Promise<void> {
-    const mayStart = () => isStillRunning(this.#platform.load(), callback);
     try {
+      const reading = this.#platform.readPauses();
+      if (reading !== null) await reading;
+      const mayStart = () =>
+        isStillRunning(this.#platform.load(), callback) && !this.#isPaused(callback.url);
       const result = await this.#platform.sendProgress(callback, mayStart);
       if (result === null) return;
       const durationMs = Math.max(0, this.#platform.now() - callback.startedAt);

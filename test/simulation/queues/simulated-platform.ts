@@ -78,6 +78,10 @@ export class ObjectPlatform implements Platform {
     await this.#ctx.storage.deleteAll();
   }
 
+  readPauses(): null {
+    return null;
+  }
+
   async send(): Promise<AttemptResult> {
     throw new Error("the simulated tasks have no callback");
   }
