@@ -100,7 +100,7 @@ async function bodyOf(request: Request | RawRequest): Promise<Bytes> {
     // A framework may have replaced the bytes by the value that it has parsed.
     if (body instanceof ArrayBuffer || ArrayBuffer.isView(body)) return new Uint8Array(body);
   }
-  const message = "The body was read or parsed: pass its bytes.";
+  const message = "The body was read or parsed before verify, which needs its bytes.";
   throw new VerificationError("body_already_read", message);
 }
 
@@ -121,21 +121,18 @@ async function requireSignature(
   }
   const wanted = [...new Set(keys.map((key) => key.version))];
   const message = wanted.some((version) => versions.has(version))
-    ? "No signature matches: the key or the body is another one."
+    ? "No signature matches: the key is another one, or the body is not the one that was sent."
     : `The header webhook-signature has no ${wanted.join(" or ")} signature.`;
   throw new VerificationError("no_matching_signature", message);
 }
 
 function taskIn(body: Bytes, isProgressTaken: boolean): FinishedTask | RunningTask {
   const task = parse(new TextDecoder().decode(body));
-  if (isTask(task, isProgressTaken)) return task;
-  throw new VerificationError("not_a_task", "The signed body is no such task.");
+  if (isFinishedTask(task) || (isProgressTaken && isRunningTask(task))) return task;
+  throw new VerificationError("not_a_task", "The signed body is no finished task.");
 }
 
-/** A JSON value, of which the members are read that an object would have. */
-type Json = Readonly<Record<string, unknown>> | null;
-
-function parse(text: string): Json {
+function parse(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
@@ -144,14 +141,21 @@ function parse(text: string): Json {
 }
 
 /**
- * Tells whether a value is a finished task or, where progress is taken, a running one. Only its kind is checked, because
- * the signature has proved who wrote the body.
+ * Tells whether a value is a finished task. Only its kind is checked, because the signature has proved who
+ * wrote the body.
  */
-function isTask(body: Json, isProgressTaken: boolean): body is FinishedTask | RunningTask {
-  if (body?.["id"] === undefined) return false;
-  const { status } = body;
-  if (status === "completed") return "output" in body;
-  return status === "failed" ? "error" in body : isProgressTaken && "progress" in body;
+function isFinishedTask(body: unknown): body is FinishedTask {
+  if (typeof body !== "object" || body === null || !("id" in body) || !("status" in body)) {
+    return false;
+  }
+  return body.status === "completed"
+    ? "output" in body
+    : body.status === "failed" && "error" in body;
+}
+
+function isRunningTask(body: unknown): body is RunningTask {
+  if (typeof body !== "object" || body === null || !("id" in body)) return false;
+  return "status" in body && body.status === "processing" && "progress" in body;
 }
 
 function joined(start: Uint8Array, end: Bytes): Bytes {
