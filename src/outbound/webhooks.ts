@@ -3,15 +3,24 @@ import { isWanted } from "../config/operator-events.ts";
 import type { Runtime } from "../config/runtime.ts";
 import { type AttemptResult, unansweredAttempt } from "../core/record/callback.ts";
 import type { Delivery } from "../core/duties/callback-attempt.ts";
+import type { EndpointCopy } from "../core/record/endpoint-copy.ts";
+import type { Account } from "../core/record/task.ts";
 import type { Refund } from "../core/duties/refund.ts";
 import type { Release } from "../core/duties/release.ts";
 import { toSeconds } from "../core/time.ts";
 import { LISTEN_URL } from "../core/url.ts";
 import { log } from "../lib/log.ts";
 import { sha256Hex } from "../security/encoding.ts";
-import { accountSecrets, type Keyring } from "../security/keyring.ts";
+import type { HmacSecret } from "../security/hmac.ts";
+import {
+  accountSecrets,
+  endpointSecrets,
+  type Keyring,
+  type Secrets,
+} from "../security/keyring.ts";
 import { sign, signedHeaders } from "../security/signature.ts";
 import { checkCallbackUrl } from "../security/url-rules.ts";
+import { headersOfEndpoint, withoutHeaderValues } from "./endpoint-headers.ts";
 import { post, type PostRequest } from "./http.ts";
 import { operatorBody, type OperatorEvent } from "./operator-body.ts";
 
@@ -41,32 +50,39 @@ export async function deliver(
   runtime: Runtime,
   toListeners: SendToListeners,
 ): Promise<AttemptResult> {
-  const { config } = runtime;
-  const { account, origin, url } = delivery;
+  const { config, keyring } = runtime;
+  const { account, endpoint, origin, taskId, url } = delivery;
   const rules = callbackUrlRulesOf(config, origin, account !== null);
   if (!checkCallbackUrl(url, rules).ok) return unansweredAttempt("blocked");
-  const request = await callbackRequest(delivery, runtime);
+  const own = await headersOfEndpoint(endpoint, account?.id ?? null, keyring);
+  if (own === null) {
+    const line = { task_id: taskId, endpoint: endpoint?.name ?? null };
+    log({ event: "callback.headers_unreadable", ...line }, "error");
+    return unansweredAttempt("blocked");
+  }
+  const { headers, body } = await callbackRequest(delivery, runtime);
+  const request = { url, headers: { ...own, ...headers }, body };
   const timeoutMs = config.callbackTimeoutMs;
   const result =
     url === LISTEN_URL && account !== null
       ? await toListeners(account.id, request, timeoutMs)
       : await post(request, timeoutMs);
-  return { ...result, sentDigest: await headersDigest(request.headers) };
+  return { ...withoutHeaderValues(result, own), sentDigest: await headersDigest(headers) };
 }
 
 /** Data from which the request of an attempt of a callback is computed. */
 export type CallbackInput = Omit<Delivery, "provider">;
 
 /**
- * Returns the request of one attempt of a callback. Computing it again later gives the same request, as long as the
+ * Returns the request of one attempt of a callback, without the headers of its endpoint, whose values are shown to
+ * nobody. Computing it again later gives the same request, as long as the
  * secrets and the public address of the relay stay the same, because both signature schemes are deterministic.
  */
 export async function callbackRequest(
-  { account, origin, taskId, status, number, startedAt, url, body }: CallbackInput,
+  { account, endpoint, origin, taskId, status, number, startedAt, url, body }: CallbackInput,
   { config, keyring }: Runtime,
 ): Promise<PostRequest> {
-  const callbackSecrets =
-    account === null ? keyring.callbackSecrets : await accountSecrets(config, account);
+  const callbackSecrets = await callbackSecretsOf(account, endpoint, config, keyring);
   return signedRequest({
     url,
     body,
@@ -81,6 +97,17 @@ export async function callbackRequest(
     },
     keys: { callbackSecrets, signingKeys: keyring.signingKeys },
   });
+}
+
+/** Returns the secrets that sign a callback: those of its endpoint, of its account, or of the relay. */
+async function callbackSecretsOf(
+  account: Account | null,
+  endpoint: EndpointCopy | undefined,
+  secrets: Secrets,
+  { callbackSecrets }: Pick<Keyring, "callbackSecrets">,
+): Promise<readonly HmacSecret[]> {
+  if (endpoint?.secret !== undefined) return await endpointSecrets(secrets, endpoint.secret);
+  return account === null ? callbackSecrets : await accountSecrets(secrets, account);
 }
 
 /**

@@ -19,6 +19,7 @@ import {
   register,
   report,
 } from "./tasks.ts";
+import { putEndpoint } from "./endpoints.ts";
 import { aBook, OFFER, putOffer } from "./offers.ts";
 import { aQueuedRelay, members } from "./queued-relay.ts";
 import { anArk, ARK, ARK_PATH, BINDINGS, named, submit } from "./submitted.ts";
@@ -165,6 +166,13 @@ const PROVOKED = {
     const headers = { Prefer: "respond-async" };
     await submit({ path, bindings, headers });
     return submit({ path, bindings, headers });
+  },
+  unknown_endpoint: () => post("/v1/tasks", { model: "m", callback_url: "endpoint:none" }),
+  endpoints_full: async () => {
+    const account = await anAccount();
+    const names = Array.from({ length: 21 }, (_, number) => `e-${number}`);
+    const answers = await Promise.all(names.map((name) => putEndpoint(name, {}, { account })));
+    return answers.find(({ status }) => status === 409) ?? Response.error();
   },
   offers_in_configuration: async () => putOffer({ ...BINDINGS, OFFERS: "[]" }, "video"),
   offers_full: async () => {

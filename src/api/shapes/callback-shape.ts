@@ -33,11 +33,20 @@ const ScheduleS = maybe(
   "Waits before the attempts, in seconds, where the task has waits of its own.",
 );
 
+const EndpointOfCallback = maybe(
+  z.string(),
+  "Name of the endpoint that gets the callback, as it was when the task was created.",
+);
+
 /** Members that describe the HTTP request of a callback: its method, URL, headers and body. */
 export const SENT_FIELDS = {
   method: z.literal("POST"),
   url: z.string(),
   headers: z.record(z.string(), z.string()),
+  hidden_headers: maybe(
+    z.array(z.string()),
+    "Names of the headers of the endpoint, which are sent too. Their values are shown to nobody.",
+  ),
   body: described(z.string(), "The exact bytes, as text."),
 };
 
@@ -74,6 +83,7 @@ export const WaitingCallback = named(
   "WaitingCallback",
   z.strictObject({
     url: z.string(),
+    endpoint: EndpointOfCallback,
     schedule_s: ScheduleS,
     status: z.literal("waiting"),
     attempts: z.array(Attempt).check(z.maxLength(0)),
@@ -85,6 +95,7 @@ export const Callback = named(
   "Callback",
   z.strictObject({
     url: z.string(),
+    endpoint: EndpointOfCallback,
     schedule_s: ScheduleS,
     status: described(
       z.enum(["sending", "retrying", "delivered", "failed"]),

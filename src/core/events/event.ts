@@ -1,5 +1,6 @@
 import type { AttemptResult } from "../record/callback.ts";
 import type { NoticeKind } from "../record/operator-notice.ts";
+import type { AskedEndpoint } from "../record/endpoint-copy.ts";
 import type { EndedCopy } from "../record/outputs.ts";
 import type { RedeliveryOrder } from "../record/redelivery-keys.ts";
 import type { RefusalClass, RefusedEnd } from "../record/refusal.ts";
@@ -96,6 +97,8 @@ export interface RegisterEvent extends Requested {
    * repeated. Absent when the caller has stated the price, or none.
    */
   readonly isPriceOffered?: true;
+  /** Endpoint of a new task. Absent when its callback goes to the registered URL, or nowhere. */
+  readonly endpoint?: AskedEndpoint;
 }
 
 /**
@@ -211,6 +214,8 @@ export interface Creation {
   readonly callbackUrl: string | null;
   /** Waits before the attempts of the callback, in milliseconds. Absent when none were stated. */
   readonly callbackScheduleMs?: readonly number[];
+  /** Endpoint of the task. Absent when its callback goes to `callbackUrl`, or nowhere. */
+  readonly endpoint?: AskedEndpoint;
   /** Reason why the URL rules refuse `callbackUrl`. Null when they do not refuse it. */
   readonly callbackUrlRefusal: string | null;
   readonly origin: string;
@@ -261,6 +266,8 @@ export interface HookRefusedEvent {
 /** Event of `POST /v1/tasks/{id}/redeliver` and `POST /v1/redeliveries`, which order 1 to 3 attempts. */
 export interface RedeliverEvent extends RedeliveryOrder {
   readonly type: "redeliver";
+  /** Endpoint that the order names, as it is now. Absent when the order names none. */
+  readonly endpoint?: AskedEndpoint;
 }
 
 /** Event of `POST /v1/tasks/{id}/cancel` by the operator. */

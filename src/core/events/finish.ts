@@ -1,6 +1,7 @@
 import type { Policy } from "../policy.ts";
 import { automaticSeries, startAutomatic } from "../plans/callback-attempt-plan.ts";
 import { callbackBody } from "../record/callback-body.ts";
+import { takesEnd } from "../record/callback-terms.ts";
 import { CANCELED_CODE, confirmed } from "../record/cancellation.ts";
 import { isRefunding, startRefund } from "../record/credits.ts";
 import { hasCustomerKey } from "../record/customer-key.ts";
@@ -38,9 +39,9 @@ export function finish(
   policy: Policy,
   now: number,
 ): TerminalTask {
-  const { callbackUrl, callbackTerms, deadlineAt: _, tracking: __, ...base } = task;
+  const { callbackUrl: _, callbackTerms: __, deadlineAt: ___, tracking: ____, ...base } = task;
   const credits = result.status === "failed" ? startRefund(task.credits, now) : task.credits;
-  const callback = callbackUrl === null ? null : automaticSeries(callbackUrl, callbackTerms);
+  const callback = callbackFor(task, result.status);
   const { linked, outputs } = withLinks(task, result, policy, now);
   const ended: TerminalTask = {
     ...base,
@@ -61,6 +62,17 @@ export function finish(
   };
   return result.status === "completed" ? withPrice(ended, result, policy, now) : ended;
 }
+
+/**
+ * Returns the callback of a task that ends. Null when the task has no receiver, and when its endpoint is not told of
+ * such an end.
+ */
+function callbackFor({ callbackUrl: url, callbackTerms: terms }: OpenTask, status: EndStatus) {
+  if (url === null || !takesEnd(terms, status)) return null;
+  return automaticSeries({ url, ...(terms !== undefined && { terms }) });
+}
+
+type EndStatus = TerminalTask["status"];
 
 /**
  * Returns a result in which links of the relay replace the upstream's links to the outputs, together with the data

@@ -3,6 +3,7 @@ import { compiled } from "../compiled.ts";
 import { type JsonObject, parseJson } from "../json.ts";
 import { OF_A_LATER_RELEASE, OF_AN_EARLIER_BUILD } from "../other-format.ts";
 import { ANSWERED_KINDS, CANCEL_REASONS } from "./cancellation.ts";
+import { ENDPOINT_EVENTS } from "./endpoint-copy.ts";
 import { FOUND_BY } from "./finding.ts";
 import { NOTICE_KINDS } from "./operator-notice.ts";
 import { PRICE_BASES } from "./price-rule.ts";
@@ -94,8 +95,20 @@ const KeyedRedeliveries = z.looseObject({
   owner: z.array(KeyedRedelivery),
 });
 
+const sealed = { sealedWith: z.string(), nonce: z.string(), ciphertext: z.string() };
+
+const EndpointCopy = z.looseObject({
+  name: z.string(),
+  events: z.array(z.enum(ENDPOINT_EVENTS)),
+  headers: z.exactOptional(z.looseObject({ ...sealed, names: z.array(z.string()) })),
+  secret: z.exactOptional(z.looseObject({ id: z.string(), generation: Int })),
+});
+
 const CallbackTerms = z.exactOptional(
-  z.looseObject({ scheduleMs: z.exactOptional(z.array(Time)) }),
+  z.looseObject({
+    scheduleMs: z.exactOptional(z.array(Time)),
+    endpoint: z.exactOptional(EndpointCopy),
+  }),
 );
 
 const Callback = z.looseObject({
@@ -249,9 +262,7 @@ const Registration = z.looseObject({
 const CustomerKey = z.discriminatedUnion("kind", [
   z.looseObject({
     kind: z.literal("sealed"),
-    sealedWith: z.string(),
-    nonce: z.string(),
-    ciphertext: z.string(),
+    ...sealed,
     unreadableSince: TimeOrNull,
   }),
   z.looseObject({ kind: z.literal("dropped") }),

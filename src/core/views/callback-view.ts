@@ -47,9 +47,12 @@ function terminalCallbackView(
   };
 }
 
-/** Returns the schedule of a callback, when the task has one of its own. */
+/** Returns the name of the endpoint of a callback, and its schedule, when the task has one of its own. */
 function termsView(terms: CallbackTerms | undefined) {
-  return optional("schedule_s", terms?.scheduleMs?.map(toSeconds) ?? null);
+  return {
+    ...optional("endpoint", terms?.endpoint?.name ?? null),
+    ...optional("schedule_s", terms?.scheduleMs?.map(toSeconds) ?? null),
+  };
 }
 
 /**
