@@ -107,7 +107,8 @@ type RegistrationChanges = Partial<Registration & Omit<RegisterEvent, "type" | "
 
 export function aRegistration(changes: RegistrationChanges = {}): RegisterEvent {
   const { id = ID, model = MODEL, origin = ORIGIN, account = null, ...others } = changes;
-  const { chargeId = null, job = null, deadlineMs = null, keyName = null, ...rest } = others;
+  const { chargeId = null, job = null, deadlineMs = null, keyName = null, ...given } = others;
+  const { endpoint, ...rest } = given;
   const registration = {
     callbackUrl: URL_A,
     provider: null,
@@ -119,7 +120,7 @@ export function aRegistration(changes: RegistrationChanges = {}): RegisterEvent 
     ...rest,
   };
   const event = { id, model, account, chargeId, origin, registration, keyName, job, deadlineMs };
-  return { type: "register", ...event };
+  return { type: "register", ...event, ...(endpoint !== undefined && { endpoint }) };
 }
 
 type Completion = Extract<UpstreamResult, { status: "completed" }>;

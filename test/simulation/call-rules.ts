@@ -6,7 +6,7 @@ import type { Refund } from "../../src/core/duties/refund.ts";
 import { isTerminal, type TaskRecord, type TerminalTask } from "../../src/core/record/task.ts";
 import { rowExpiresAt } from "./due-time.ts";
 import type { SimulatedLedger } from "./ledger.ts";
-import { firstViolation } from "./change.ts";
+import { firstViolation, isEqual } from "./change.ts";
 import type { SharedState } from "./object-host.ts";
 import type { SimulatedObject } from "./simulated-object.ts";
 import { rowCopiesFault } from "./output-rules.ts";
@@ -27,7 +27,7 @@ export function sendFault(
 ): string | null {
   if (record === null || !isTerminal(record) || record.callback === null)
     return "an attempt belongs to a callback";
-  const { state, series, url } = record.callback;
+  const { state, series, url, terms } = record.callback;
   const { number } = delivery;
   const most = series.ordered ?? history.scheduleMs?.length ?? history.written.mostAttempts;
   const inSeries = history.posts.filter((post) => post.series === series.number).length + 1;
@@ -41,6 +41,10 @@ export function sendFault(
     "an attempt sends the stored body":
       delivery.body === record.body && delivery.status === record.status,
     "an attempt goes to the URL of the callback": delivery.url === url,
+    "an attempt has the endpoint of the callback": isEqual(
+      delivery.endpoint ?? null,
+      terms?.endpoint ?? null,
+    ),
     "a task whose call was refused or not sent has no callback": !history.written.isWithdrawn,
     "task.failed is after the refund": record.status === "completed" || isPaidBack(record, ledger),
   });

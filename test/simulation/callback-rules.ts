@@ -1,6 +1,6 @@
 import type { Attempt, Callback, CallbackState } from "../../src/core/record/callback.ts";
 import { NO_KEYED_REDELIVERIES } from "../../src/core/record/redelivery-keys.ts";
-import type { TerminalTask } from "../../src/core/record/task.ts";
+import { isTerminal, type TerminalTask } from "../../src/core/record/task.ts";
 import { SECOND } from "../core/builders.ts";
 import { type Change, isEqual, firstViolation } from "./change.ts";
 
@@ -15,6 +15,8 @@ export function callbackFault(
   task: TerminalTask,
 ): string | null {
   const after = task.callback;
+  const told = toldFault(change, task);
+  if (told !== null) return told;
   if (after === null) return before === null ? null : "a callback stays";
   const from = before ?? unsent(after.url);
   if (from === after || (isAlike(from, after) && isEqual(from, after))) return null;
@@ -38,16 +40,27 @@ export function callbackFault(
   );
 }
 
+/** Checks that the end of a task calls its endpoint only if the endpoint is told of such an end. */
+function toldFault({ before, history: { endpoint } }: Change, task: TerminalTask): string | null {
+  if (endpoint === null || (before !== null && isTerminal(before))) return null;
+  const isTold = endpoint.events.includes(task.status);
+  return firstViolation({
+    "an end calls the endpoint exactly if the endpoint is told of it":
+      isTold === (task.callback !== null),
+  });
+}
+
 /**
  * Checks the fields of a callback that never change, or only with another redelivery, also one that joins a
  * waiting attempt.
  */
 function stayFault(
-  { history }: Change,
+  { before, history }: Change,
   from: Callback,
   after: Callback,
   mayChange: boolean,
 ): string | null {
+  const isFirst = before === null || !isTerminal(before);
   const isDeliveredStill = from.deliveredAt === null || after.deliveredAt === from.deliveredAt;
   return firstViolation({
     "a callback once delivered stays so": isDeliveredStill,
@@ -55,6 +68,12 @@ function stayFault(
       after.terms?.scheduleMs ?? null,
       history.scheduleMs,
     ),
+    "a callback has the endpoint with which its task was created":
+      mayChange ||
+      isEqual(
+        after.terms?.endpoint ?? null,
+        isFirst ? history.endpoint : (from.terms?.endpoint ?? null),
+      ),
     "the URL stays": mayChange || after.url === from.url,
     "the keyed redeliveries stay":
       mayChange || isEqual(from.keyedRedeliveries, after.keyedRedeliveries),

@@ -1,3 +1,4 @@
+import type { EndpointCopy } from "../../src/core/record/endpoint-copy.ts";
 import {
   isOpen,
   isTerminal,
@@ -35,17 +36,34 @@ export function recordEvent(
   history.possibleEnds.push(...possibleEnds(event, record, setting, now));
 }
 
-/** Returns the waits before the attempts of the callback that an event states for the task that it creates. */
-export function statedSchedule(event: OutsideEvent): readonly number[] | null {
+/** The receiver of the callback that an event states for the task that it creates. */
+export interface StatedCallback {
+  /** Waits before the attempts; null when the configuration decides. */
+  readonly scheduleMs: readonly number[] | null;
+  /** Null when the receiver is a URL alone, and when there is none. */
+  readonly endpoint: EndpointCopy | null;
+}
+
+export const NO_CALLBACK: StatedCallback = { scheduleMs: null, endpoint: null };
+
+export function statedCallback(event: OutsideEvent): StatedCallback {
   const stated = statedIn(event);
-  // Without a URL there is no callback to which the schedule would belong.
-  return stated === null || stated.callbackUrl === null
-    ? null
-    : (stated.callbackScheduleMs ?? null);
+  if (stated === null) return NO_CALLBACK;
+  const { callbackUrl, callbackScheduleMs, endpoint } = stated;
+  if (endpoint?.kind === "known") {
+    const scheduleMs = callbackScheduleMs ?? endpoint.scheduleMs ?? null;
+    return { scheduleMs, endpoint: endpoint.copy };
+  }
+  // Without a receiver there is no callback to which the schedule would belong.
+  if (callbackUrl === null) return NO_CALLBACK;
+  return { scheduleMs: callbackScheduleMs ?? null, endpoint: null };
 }
 
 function statedIn(event: OutsideEvent) {
-  if (event.type === "register") return event.registration;
+  if (event.type === "register") {
+    const { registration, endpoint } = event;
+    return { ...registration, ...(endpoint !== undefined && { endpoint }) };
+  }
   return event.type === "report" ? event.creation : null;
 }
 

@@ -18,7 +18,7 @@ import { commitFault } from "./commit-rules.ts";
 import { endResultOf, pollEndResult } from "./end-rules.ts";
 import { asidePollFault, isAnswerAbout, isLateSuccess } from "./aside-polls.ts";
 import { calledKeyFault } from "./customer-key-rules.ts";
-import { recordEvent, statedSchedule } from "./event-facts.ts";
+import { NO_CALLBACK, recordEvent, statedCallback } from "./event-facts.ts";
 import type { SharedState } from "./object-host.ts";
 import { callFault, isOfAnotherLife, unforgottenFault } from "./submission-rules.ts";
 import { orderFault } from "./copy-order-rules.ts";
@@ -70,7 +70,7 @@ export class InvariantChecker {
   /** End in an event that may create the task; null for none. */
   #firstEnd: EndResult | null = null;
   /** Schedule in an event that may create the task; null for none. */
-  #firstScheduleMs: readonly number[] | null = null;
+  #firstCallback = NO_CALLBACK;
 
   constructor(shared: SharedState, isTraced: boolean) {
     this.#shared = shared;
@@ -148,7 +148,7 @@ export class InvariantChecker {
       this.observed.add("an outcome comes to a later task with the same id");
     this.#pollResult = null;
     this.#firstEnd = record === null && event.type === "report" ? endResultOf(event.news) : null;
-    if (record === null) this.#firstScheduleMs = statedSchedule(event);
+    if (record === null) this.#firstCallback = statedCallback(event);
     if (record === null || history === null) return;
     if (event.type === "copies_ended") recordCopies(history, event, record);
     recordEvent(history, event, record, { ...this.#settingOf(record), now: this.#now });
@@ -385,7 +385,7 @@ export class InvariantChecker {
     const isNew =
       chargeId === null || this.pastHistories.every((history) => history.chargeId !== chargeId);
     this.require("charge", { "each task of an id is charged under its own reference": isNew });
-    this.history = new TaskHistory(record, this.#firstScheduleMs);
+    this.history = new TaskHistory(record, this.#firstCallback);
     if (this.#firstEnd !== null) this.history.possibleEnds.push(this.#firstEnd);
   }
 

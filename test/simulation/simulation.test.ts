@@ -38,6 +38,8 @@ const EXPECTED_EVENTS = [
   "a series fails",
   "a schedule of a task is used up",
   "a callback is redelivered",
+  "an endpoint gets a callback",
+  "a task ends without telling its endpoint",
   "a deadline is extended",
   "a hook is kept",
   "a task ends by report",

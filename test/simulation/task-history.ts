@@ -1,9 +1,11 @@
 import type { NumberedCopy, PollAnswer, SubmitOutcome } from "../../src/core/events/event.ts";
+import type { EndpointCopy } from "../../src/core/record/endpoint-copy.ts";
 import type { Outcome } from "../../src/core/record/outcome.ts";
 import { isTerminal, type TaskRecord, type TerminalTask } from "../../src/core/record/task.ts";
 import type { Usage } from "../../src/core/record/upstream.ts";
 import type { CancelReply } from "./cancel-rules.ts";
 import type { Change } from "./change.ts";
+import type { StatedCallback } from "./event-facts.ts";
 import type { SimulatedObject } from "./simulated-object.ts";
 
 /** An end of the task that comes from a source which may end it. */
@@ -91,6 +93,8 @@ export class TaskHistory {
   readonly isCall: boolean;
   /** Waits before the attempts of the callback that the task was created with; null when the configuration decides. */
   readonly scheduleMs: readonly number[] | null;
+  /** Endpoint that the task was created with; null when its receiver is a URL alone, and when there is none. */
+  readonly endpoint: EndpointCopy | null;
   /** Number of calls that were sent to submit the job. */
   calls = 0;
   /** States that the object of the call has asked to begin it. */
@@ -134,12 +138,13 @@ export class TaskHistory {
   /** Versions in the notices that the operator has received. */
   readonly noticedVersions = new Set<number>();
 
-  constructor({ credits, submission }: TaskRecord, scheduleMs: readonly number[] | null) {
+  constructor({ credits, submission }: TaskRecord, { scheduleMs, endpoint }: StatedCallback) {
     this.chargeId = credits?.chargeId ?? null;
     this.amount = credits?.amount ?? null;
     this.submissionId = submission?.id ?? null;
     this.isCall = submission?.isCall === true;
     this.scheduleMs = scheduleMs;
+    this.endpoint = endpoint;
   }
 
   recordAlarm(now: number): void {

@@ -2,6 +2,7 @@ import { env } from "cloudflare:workers";
 import { Webhook } from "standardwebhooks";
 import { expect, it, vi } from "vitest";
 import * as z from "zod";
+import { isReservedHeader } from "../../src/security/reserved-headers.ts";
 import { aKey, anAccount, priced } from "./accounts.ts";
 import { call, callWith, invalid, post, refusal } from "./client.ts";
 import { pass, START_S, useClock } from "./clock.ts";
@@ -154,6 +155,8 @@ it("a task that names an endpoint sends its callback to the URL of the endpoint,
   const request = requestAt(received, 0);
   expect(request.url).toBe(ENDPOINT_URL);
   expect(request.headers).toMatchObject({ authorization: `Bearer ${HEADER_SECRET}` });
+  const own = Object.keys(request.headers).filter((name) => !isReservedHeader(name));
+  expect(own).toEqual(["authorization"]);
 });
 
 it("a change and a deletion of an endpoint while attempts are planned change neither the times nor the requests of the task, and hold for later tasks", async () => {

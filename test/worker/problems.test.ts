@@ -224,6 +224,7 @@ function requestsFor(id: string): readonly (() => Promise<Response>)[] {
   ];
 }
 
+const WITH_ISSUES: readonly string[] = ["output_needs_store", "unknown_endpoint"];
 const WITH_RETRY: readonly string[] = [
   "connection_busy",
   "queue_full",
@@ -268,7 +269,7 @@ it.each(Object.entries(PROVOKED))(
       type: response.headers.get("Content-Type"),
     }).toEqual({
       task: CONFLICTS.includes(code) || code === "idempotency_key_reused",
-      issues: code.startsWith("invalid_") || code === "output_needs_store",
+      issues: code.startsWith("invalid_") || WITH_ISSUES.includes(code),
       challenge: response.status === 401,
       allow: response.status === 405,
       retryAfter: WITH_RETRY.includes(code) || response.status === 503,

@@ -15,12 +15,13 @@ import {
 
 // The endpoints of accounts: named receivers of the callbacks of their tasks.
 
+const COUNTED = { access: "endpoints", rateLimit: "LIMIT_LISTS" } as const;
 const PATH = "/v1/accounts/{account}/endpoints/{endpoint}";
 
 /** Creates or replaces an endpoint of an account. */
 export const putAccountEndpoint = operation(
   "putAccountEndpoint",
-  { access: "endpoints", params: ["account", "endpoint"], query: NoQuery, body: EndpointSettings },
+  { ...COUNTED, params: ["account", "endpoint"], query: NoQuery, body: EndpointSettings },
   async (call) => await putEndpoint(placeOf(call), call.body, call),
 );
 
@@ -33,7 +34,7 @@ export const putAccountEndpointRoute = routeOf(
 /** Reads an endpoint of an account, without the values of its headers. */
 export const readAccountEndpoint = operation(
   "readAccountEndpoint",
-  { access: "endpoints", params: ["account", "endpoint"], query: NoQuery, body: NoBody },
+  { ...COUNTED, params: ["account", "endpoint"], query: NoQuery, body: NoBody },
   async (call) => await readEndpoint(placeOf(call), call),
 );
 
@@ -46,7 +47,7 @@ export const readAccountEndpointRoute = routeOf(
 /** Lists the endpoints of an account, in the order of their names. */
 export const listAccountEndpoints = operation(
   "listAccountEndpoints",
-  { access: "endpoints", params: ["account"], query: NoQuery, body: NoBody },
+  { ...COUNTED, params: ["account"], query: NoQuery, body: NoBody },
   async (call) => await listEndpoints(call.params.account, call),
 );
 
@@ -59,7 +60,7 @@ export const listAccountEndpointsRoute = routeOf(
 /** Deletes an endpoint of an account. Tasks that have it keep their copy. */
 export const deleteAccountEndpoint = operation(
   "deleteAccountEndpoint",
-  { access: "endpoints", params: ["account", "endpoint"], query: NoQuery, body: NoBody },
+  { ...COUNTED, params: ["account", "endpoint"], query: NoQuery, body: NoBody },
   async (call) => {
     await deleteEndpoint(placeOf(call), call);
   },
