@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { NO_COOL_DOWNS, type CoolDowns } from "../../src/objects/queue/cool-down.ts";
 import {
   type AttemptRefusal,
+  type Doubt,
   JobQueue,
   type Moment,
   type PlaceAnswer,
@@ -29,6 +30,7 @@ class Kept {
   queue = new JobQueue(CONNECTION, [], NO_COOL_DOWNS, NOW);
   written = 0;
   told: readonly Holder[] = [];
+  doubts: readonly Doubt[] = [];
 
   constructor({ places = 1, mostWaiting = 100 }: Settings = {}) {
     this.places = places;
@@ -68,8 +70,9 @@ class Kept {
     this.#store();
   }
 
-  answerDoubt(row: QueueRow, isNeeded: boolean | null): void {
-    this.queue.answerDoubt(row, isNeeded, this.moment);
+  /** Answers for the tasks that were asked last. */
+  answerDoubts(isNeeded: boolean | null): void {
+    for (const doubt of this.doubts) this.queue.answerDoubt(doubt, isNeeded, this.moment);
     this.#store();
   }
 
@@ -78,7 +81,8 @@ class Kept {
     this.now += ms;
     this.queue.work(this.moment);
     this.#store();
-    return this.queue.takeDoubts(this.now).map(({ submissionId }) => submissionId);
+    this.doubts = this.queue.takeDoubts(this.now);
+    return ids(this.doubts);
   }
 
   restart(): void {
@@ -643,20 +647,27 @@ describe("a place whose holder is doubted", () => {
       const kept = new Kept();
       kept.ask("a");
       kept.pass(MINUTE);
-      const row = kept.stored.get("a");
-      if (row === undefined) throw new Error("the row is lost");
-      kept.answerDoubt(row, isNeeded);
+      kept.answerDoubts(isNeeded);
       expect(kept.placed).toEqual(placed);
     }
+  });
+
+  it("stays with a submission that has asked again before its task answered, and is doubted a minute later", () => {
+    const kept = new Kept();
+    kept.ask("a");
+    expect(kept.pass(MINUTE)).toEqual(["a"]);
+    expect(kept.ask("a")).toEqual({ kind: "granted" });
+    kept.answerDoubts(false);
+    expect(kept.placed).toEqual(["a"]);
+    expect(kept.pass(MINUTE)).toEqual(["a"]);
   });
 
   it("stays with a later attempt that has got a place meanwhile", () => {
     const kept = new Kept();
     kept.ask("a");
-    const row = kept.stored.get("a");
-    if (row === undefined) throw new Error("the row is lost");
+    kept.pass(MINUTE);
     kept.ask("a", { attempt: 2 });
-    kept.answerDoubt(row, false);
+    kept.answerDoubts(false);
     expect(kept.placed).toEqual(["a"]);
   });
 

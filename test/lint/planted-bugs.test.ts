@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { type Bug, ROOT, sourceOf } from "../planted/bug-list.ts";
 import { bugsOf, PARTS } from "../planted/shell/bugs.ts";
-import { BUGS } from "../simulation/planted/bugs.ts";
+import { BUGS, QUEUE_BUGS } from "../simulation/planted/bugs.ts";
 
 /** Returns the bugs of which a text to change does not occur once in its source file. */
 function misplaced(bugs: readonly Bug[]): readonly string[] {
@@ -15,11 +15,17 @@ function misplaced(bugs: readonly Bug[]): readonly string[] {
   );
 }
 
-it("each text that a test replaces to plant a bug for the simulation occurs exactly once in its source file, so that no bug stays unplanted when the sources change", () => {
-  expect(BUGS.length).toBeGreaterThan(0);
-  expect(BUGS.every(({ changes }) => changes.length > 0)).toBe(true);
-  expect(misplaced(BUGS)).toEqual([]);
-});
+it.each([
+  ["tasks", BUGS],
+  ["queues", QUEUE_BUGS],
+])(
+  "each text that a test replaces to plant a bug for the simulation of %s occurs exactly once in its source file, so that no bug stays unplanted when the sources change",
+  (_, bugs) => {
+    expect(bugs.length).toBeGreaterThan(0);
+    expect(bugs.every(({ changes }) => changes.length > 0)).toBe(true);
+    expect(misplaced(bugs)).toEqual([]);
+  },
+);
 
 describe.each(PARTS)("the planted bugs of the shell in %s", (part) => {
   const bugs = bugsOf(part);

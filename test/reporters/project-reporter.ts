@@ -45,10 +45,11 @@ export class ProjectReporter extends MinimalReporter {
     errors: Parameters<MinimalReporter["onTestRunEnd"]>[1],
     reason: TestRunEndReason,
   ): void {
-    super.onTestRunEnd(testModules, errors, reason);
     const messages = this.#runtimeMessages ?? [];
     this.#runtimeMessages = null;
+    // Before the failures, which are what one looks for at the end of the output.
     if (reason === "failed") for (const message of messages) this.log(message);
+    super.onTestRunEnd(testModules, errors, reason);
   }
 
   override onTestModuleEnd(testModule: TestModule): void {

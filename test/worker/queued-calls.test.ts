@@ -1,9 +1,11 @@
 import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it, vi } from "vitest";
+import { AccountObject } from "../../src/objects/account/account-object.ts";
 import { CallObject } from "../../src/objects/call/call-object.ts";
 import type { StoredCall } from "../../src/objects/call/call-plan.ts";
 import { QueueObject } from "../../src/objects/queue/queue-object.ts";
+import { TaskObject } from "../../src/objects/task/task-object.ts";
 import { aKey, anAccount, balanceOf } from "./accounts.ts";
 import { callWith, invalid, refusal } from "./client.ts";
 import { pass, until, useClock } from "./clock.ts";
@@ -42,6 +44,32 @@ const ASYNC = { Prefer: "respond-async" };
 /** Body of an error of Ark. */
 function fault(code: string, message = code) {
   return { error: { code, message } };
+}
+
+/** Id of a submission that gets the place of another one. */
+const OTHER = "other";
+
+/**
+ * Lets the next registration of a task take half a minute.
+ * @param connection queue that gives the place of the task to another submission meanwhile. Null when it keeps the place.
+ */
+function registerLate(connection: string | null): void {
+  // oxlint-disable-next-line unbound-method -- it is called with its `this`
+  const register = TaskObject.prototype.apply;
+  vi.spyOn(TaskObject.prototype, "apply").mockImplementationOnce(async function (
+    this: TaskObject,
+    event,
+    caller,
+  ) {
+    pass(30 * SECOND);
+    if (connection !== null && event.type === "register") {
+      const queue = env.QUEUES.getByName(connection);
+      await queue.leave(event.submission?.id ?? "");
+      const order = { submissionId: OTHER, taskId: OTHER, account: null, via: connection };
+      await queue.ask({ ...order, attempt: 1, since: Date.now(), mayWait: false });
+    }
+    return await register.call(this, event, caller);
+  });
 }
 
 /** A call of Ark that is answered by the result. */
@@ -185,6 +213,21 @@ describe("calls that wait for a place", () => {
     await endJob(relay, running[0] ?? "");
     await workWithPlace(relay, next);
     expect(outside.sentTo(A)).toHaveLength(6);
+  });
+
+  it("one whose task is registered late waits again when the queue has given its place to another", async () => {
+    const outside = members();
+    const relay = await aQueuedRelay({ a: { in_flight: 1 } });
+    const [a] = relay.names;
+    registerLate(a);
+    const { id, response } = await submitTo(relay, a, { headers: ASYNC });
+    expect(response.status).toBe(202);
+    await work(relay, id);
+    expect(sentTo(outside)).toEqual([]);
+    expect(await readTask(relay, id)).toMatchObject({ submission: { position: 1 } });
+    await env.QUEUES.getByName(a).leave(OTHER);
+    await workWithPlace(relay, id);
+    expect(sentTo(outside)).toHaveLength(1);
   });
 
   it("one whose task was never registered gives its place back", async () => {
@@ -476,6 +519,39 @@ describe("calls whose callers wait", () => {
     expect(repeated.response.headers.get("Idempotent-Replayed")).toBe("true");
     expect(sentTo(outside)).toHaveLength(1);
     await until(async () => (await queueState(a)).held === 1);
+  });
+
+  it.each([
+    ["are sent where the queue has kept their place", false, 200, 1],
+    ["get 429 where the queue has given it to another, and leave nothing", true, 429, 0],
+  ])("and whose task is registered late %s", async (_, isTaken, status, calls) => {
+    const outside = members();
+    const relay = await aQueuedRelay({ a: { in_flight: 1 } });
+    const [a] = relay.names;
+    registerLate(isTaken ? a : null);
+    const { id, response } = await submitTo(relay, a);
+    expect(response.status).toBe(status);
+    expect(sentTo(outside)).toHaveLength(calls);
+    await until(async () => (await stored(id)).record === undefined || !isTaken);
+    expect(await queueState(a)).toMatchObject({ held: 1, waiting: 0 });
+  });
+
+  it("and repeat one whose price is still being charged get 503 and not 429, because there is a task", async () => {
+    members();
+    const relay = await aQueuedRelay({ a: { in_flight: 1 } });
+    const [a] = relay.names;
+    vi.spyOn(AccountObject.prototype, "charge").mockImplementation(() => {
+      throw new Error("unreachable");
+    });
+    const task = { "Relay-Task-Id": crypto.randomUUID() };
+    const headers = { ...task, "Relay-Account": await anAccount(), "Relay-Credits": "5" };
+    const first = await submitTo(relay, a, { headers });
+    await until(async () => (await queueState(a)).held === 0);
+    expect((await submitTo(relay, a)).response.status).toBe(200);
+    const again = await submitTo(relay, a, { headers });
+    for (const { response } of [first, again]) {
+      expect(await refusal(response)).toEqual({ status: 503, code: "unavailable" });
+    }
   });
 
   it("go to the member that has a place, with its key and at its server", async () => {

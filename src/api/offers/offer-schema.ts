@@ -1,3 +1,4 @@
+import { isOfBody } from "../../core/offers/limit-pointer.ts";
 import type { Limit } from "../../core/offers/offer.ts";
 import type { ObjectSchema } from "../../core/offers/tool-schema.ts";
 
@@ -61,11 +62,6 @@ export function querySchema(limits: readonly Limit[]): JsonSchema | null {
     ANY_OBJECT,
   );
   return { ...limited, additionalProperties: false };
-}
-
-/** Tells whether a limit concerns a member of the body. If not, it concerns a parameter of the query. */
-function isOfBody({ pointer }: Limit): boolean {
-  return pointer.startsWith("/");
 }
 
 function withLimit(schema: JsonSchema, limit: Limit): JsonSchema {

@@ -11,7 +11,7 @@ export interface ShownOffer {
   readonly name: string;
   /** The stored form of the offer. Null for an offer of the variable `OFFERS`. */
   readonly stored: StoredOffer | null;
-  /** Null when the stored form cannot be read. */
+  /** The offer as it applies. Null when the stored form cannot be read. */
   readonly offer: Offer | null;
   readonly fault: OfferFault | null;
 }

@@ -125,7 +125,7 @@ const OWN: z.output<typeof OwnOffer> = {
   }),
 };
 
-/** What operators and accounts get. */
+/** Explains how the response to a key of an account differs from that to an operator. */
 const EITHER =
   "With a key of an account, each offer is an `OwnOffer`: of the offers for the same calls only the one by which the account pays, and nothing of the others. An offer for others is 404, like one that does not exist.";
 

@@ -26,7 +26,7 @@ export const Trial = z.strictObject({
 });
 type Trial = z.output<typeof Trial>;
 
-/** What a submission that is tried would get. */
+/** Result of a trial: the offer and price that a submission would get, or the reason why it would be refused. */
 export type TrialOutcome =
   | {
       readonly outcome: "offered";

@@ -2,8 +2,17 @@ import type { RefusedOutcome, SubmitOutcome } from "../../core/events/event.ts";
 import { SECOND_MS } from "../../core/time.ts";
 import { mayBeSentAgain } from "../../objects/call/call-plan.ts";
 import { reportRefusal } from "../../objects/call/report-refusal.ts";
-import { leaveOthers, type PlaceRefusal, takePlace } from "../../objects/queue/place-request.ts";
-import type { GrantedPlace } from "../../objects/queue/queue-row.ts";
+import {
+  leaveOthers,
+  type PlaceRefusal,
+  takePlace,
+  USUAL_RETRY_MS,
+} from "../../objects/queue/place-request.ts";
+import {
+  type GrantedPlace,
+  isCertainlyKept,
+  type PlaceOrder,
+} from "../../objects/queue/queue-row.ts";
 import type { TaskReply } from "../../objects/task/reply.ts";
 import { asMember } from "../../providers/provider.ts";
 import { Problem } from "../http/problem.ts";
@@ -40,18 +49,20 @@ export type Send = (
 
 /**
  * Registers the task of a submission whose caller waits, after a place was asked for it.
- * @throws Problem `connection_busy` when there is none, unless the submission repeats an earlier one.
+ * @param onUnsent is called when nothing is sent, although the task's object may have recorded the submission.
+ * @throws Problem `connection_busy` when there is no place, unless the submission repeats an earlier one.
  */
 export async function registeredWithPlace(
   plan: SubmissionPlan,
   submitCall: SubmitCall,
-  onUnknown: () => unknown,
+  onUnsent: () => unknown,
 ): Promise<RegisteredTask & { readonly place: GrantedPlace | null }> {
   const names = namesOf(plan);
   if (names.length === 0) {
-    return { ...(await registeredTask(plan, submitCall, onUnknown)), place: null };
+    return { ...(await registeredTask(plan, submitCall, onUnsent)), place: null };
   }
-  const reply = await search(plan, names, 1, submitCall);
+  const since = Date.now();
+  const reply = await search(plan, names, { attempt: 1, since }, submitCall);
   if (reply.kind !== "granted") {
     const registered = await registeredBefore(plan, submitCall, connectionBusy(reply));
     return { ...registered, place: null };
@@ -63,8 +74,12 @@ export async function registeredWithPlace(
   const placed = { ...plan, event: { ...event, ...(submission && { submission }) } };
   const leave = () => submitCall.env.startup.waitUntil(leaveAll(plan, place, submitCall));
   try {
-    const registered = await registeredTask(placed, submitCall, onUnknown);
+    const registered = await registeredTask(placed, submitCall, onUnsent);
     if (!registered.isNew) leave();
+    else if (!(await isKept(plan, place, since, submitCall))) {
+      await onUnsent();
+      throw connectionBusy(null);
+    }
     return { ...registered, place };
   } catch (error) {
     leave();
@@ -82,8 +97,7 @@ export async function registeredBefore(
   problem: Problem,
 ): Promise<RegisteredTask> {
   const { event, submissionId } = plan;
-  const known = await taskClient(submitCall.env, event.id).read(submitCall.caller);
-  if (known === null) throw problem;
+  if (!(await taskClient(submitCall.env, event.id).isKnown())) throw problem;
   const drop = () => bringOutcome(event.id, submissionId, { kind: "not_sent" }, submitCall);
   const registered = await registeredTask(plan, submitCall, drop);
   if (!registered.isNew) return registered;
@@ -141,14 +155,15 @@ async function nextPlace(
   if (plan.sent.body instanceof ReadableStream) return null;
   const { event, submissionId } = plan;
   const attempt = last.attempt + 1;
+  const since = Date.now();
   const others = namesOf(plan).filter((name) => !tried.includes(name));
-  const reply = await search(plan, others, attempt, submitCall);
+  const reply = await search(plan, others, { attempt, since }, submitCall);
   if (reply.kind !== "granted") return null;
   const place = { connection: reply.connection, attempt };
   const start = await taskClient(submitCall.env, event.id)
     .startCall({ type: "call_started", submissionId, ...place })
     .catch(() => null);
-  if (start?.kind === "send") return place;
+  if (start?.kind === "send" && (await isKept(plan, place, since, submitCall))) return place;
   await leaveAll(plan, place, submitCall);
   return null;
 }
@@ -157,12 +172,26 @@ async function nextPlace(
 function search(
   { event, place, submissionId }: SubmissionPlan,
   connections: readonly string[],
-  attempt: number,
+  question: Pick<PlaceOrder, "attempt" | "since">,
   { env }: SubmitCall,
 ) {
   const order = { submissionId, taskId: event.id, account: event.registration.accountId };
-  const via = place.connection.name;
-  return takePlace(env, connections, { ...order, via, attempt, since: Date.now() });
+  return takePlace(env, connections, { ...order, via: place.connection.name, ...question });
+}
+
+/**
+ * Tells whether an attempt still has its place, now that its task is known. If this took long, the queue is asked again:
+ * it renews the place, or grants another one if it has taken this one back.
+ */
+async function isKept(
+  plan: SubmissionPlan,
+  { connection, attempt }: GrantedPlace,
+  since: number,
+  submitCall: SubmitCall,
+): Promise<boolean> {
+  if (isCertainlyKept(since, Date.now())) return true;
+  const reply = await search(plan, [connection], { attempt, since }, submitCall);
+  return reply.kind === "granted";
 }
 
 function leaveAll(
@@ -185,11 +214,17 @@ function namesOf({ event }: SubmissionPlan): readonly string[] {
   return event.submission?.queues ?? [];
 }
 
-/** Returns the problem for a submission that found no free place, and does not wait for one. */
-function connectionBusy(refusal: PlaceRefusal): Problem {
+/**
+ * Returns the problem for a submission that found no free place, and does not wait for one.
+ * @param refusal null when it has lost the place that it had found.
+ */
+function connectionBusy(refusal: PlaceRefusal | null): Problem {
   const detail =
     "All places for such jobs are taken. Nothing was sent or charged. With Prefer: respond-async the submission waits for a place.";
-  return new Problem("connection_busy", { detail, headers: retryAfter(refusal) });
+  return new Problem("connection_busy", {
+    detail,
+    headers: retryAfter(refusal ?? { retryAfterMs: USUAL_RETRY_MS }),
+  });
 }
 
 /** Returns the problem for a submission that cannot wait, because as many wait for a place as may. */
@@ -199,6 +234,8 @@ export function queueFull(refusal: PlaceRefusal): Problem {
   return new Problem("queue_full", { detail, headers: retryAfter(refusal) });
 }
 
-function retryAfter({ retryAfterMs }: PlaceRefusal): Readonly<Record<string, string>> {
+function retryAfter({
+  retryAfterMs,
+}: Pick<PlaceRefusal, "retryAfterMs">): Readonly<Record<string, string>> {
   return { "Retry-After": String(Math.max(1, Math.ceil(retryAfterMs / SECOND_MS))) };
 }

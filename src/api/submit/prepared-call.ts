@@ -93,9 +93,9 @@ const JSON_TYPE = "application/json";
 /** Pattern of the `[]` with which the name of a field that is a list ends in the notation of adapters. */
 const LIST = /\[\]$/;
 
-/** What is needed to read the body of a call and to check what it asks for. */
+/** The offers, the memory and the storage that reading the body of a call needs. */
 export interface BodySource {
-  /** The offers that may apply to the call of an account. Null for an operator. */
+  /** The offers that may apply to the call of an account. Null when an operator submits. */
   readonly offers: PlacedOffers | null;
   /** Reserves memory for a JSON body of this many bytes. */
   readonly reserve: (bytes: number) => Promise<void>;
@@ -407,7 +407,10 @@ function requireNothingHidden(
   throw new Problem("forbidden", { detail });
 }
 
-/** Returns the offer by which an account submits a call. Null for an operator. @throws Problem `forbidden` when none permits it. */
+/**
+ * Returns the offer by which an account submits a call. Null when an operator submits.
+ * @throws Problem `forbidden` when no offer permits the call.
+ */
 function requireOffer(
   request: Parameters<typeof decideOffer>[1],
   offers: PlacedOffers | null,

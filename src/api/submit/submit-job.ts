@@ -41,8 +41,9 @@ import { UpstreamCall } from "./upstream-call.ts";
 //
 // A call whose client does not wait (`callLater`) is sent by an object of its own, which stores that it sends before it
 // sends, and never sends again what it finds in this state (objects/call/call-object.ts); after a refusal it stores that
-// before it goes on, and after a failed job the task has stored the failure (core/events/submit-again.ts). A call that is answered by the result (`passOn`) is sent by such an object too, in the one method
-// that the request with the stored id calls once for each attempt.
+// before it goes on, and after a failed job the task has stored the failure (core/events/submit-again.ts). A call that
+// is answered by the result (`passOn`) is sent by such an object too, in the one method that the request with the stored
+// id calls once for each attempt.
 
 /**
  * Submits a job to an upstream: registers its task, charges the price, sends the caller's own call, stores the upstream's

@@ -21,7 +21,7 @@ import type { Submitted } from "./submitted.ts";
 import { readSubmittedBody } from "./submitted-body.ts";
 import { UpstreamCall } from "./upstream-call.ts";
 
-/** What a customer sends to submit a job by an offer with a body. */
+/** A customer's request to submit a job by an offer with a body: its headers and the arguments of the job. */
 export class OfferedJob {
   /** Headers of the request; of those for the upstream, the relay passes on the same as of an upstream's own call. */
   readonly headers: Headers;

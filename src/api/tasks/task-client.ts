@@ -45,6 +45,7 @@ export function taskClient(env: Env, id: string) {
       callObject<JobOutput>(() => stub().outputOfJob(question, number, caller)),
     deleteOutput: (number: number, caller: Caller) =>
       callObject<Applied>(() => stub().deleteOutput(number, caller)),
+    isKnown: () => callObject<boolean>(() => stub().isKnown()),
     inspect: (caller: Caller) => callObject<InspectedTask | null>(() => stub().inspect(caller)),
     endSubmission: (event: SubmitEndedEvent, caller: Caller) =>
       callObject<TaskReply | null>(() => stub().endSubmission(event, caller)),

@@ -96,9 +96,9 @@ async function showOffer(
   );
 }
 
-/** What is stored of an offer. */
+/** An offer and its earlier versions, as they are stored. */
 interface Known {
-  /** Null when the offer was deleted. */
+  /** The current version. Null when the offer was deleted. */
   readonly shown: ShownOffer | null;
   readonly versions: readonly KnownOffer[];
 }

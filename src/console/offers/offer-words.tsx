@@ -42,7 +42,7 @@ function limitText({ values, min, max, isOptional }: Limit): string {
   return isOptional ? `${permitted}, or left out` : permitted;
 }
 
-/** Whether an offer is in use and, if it is not, why. */
+/** Shows whether an offer is in use and, if it is not, the reason. */
 export function State({ fault }: Pick<ShownOffer, "fault">) {
   if (fault === null) return <Chip tone="ok" icon="check" word="in use" />;
   const { path, message } = issueOf(fault);

@@ -14,7 +14,7 @@ export interface Bar {
 }
 
 interface BarsProps {
-  /** What the chart shows, in words. */
+  /** Description of the chart for readers who do not see it. */
   readonly title: string;
   readonly bars: readonly Bar[];
   /** Name of each part of a bar, with the CSS class that colours it. */

@@ -1,9 +1,6 @@
 import { isOfBody, wayTo } from "./limit-pointer.ts";
-import { isModelOf } from "./model-glob.ts";
+import { ANY_MODEL, isModelOf, ModelIndex } from "./model-glob.ts";
 import type { Offer, UpstreamKeyOwner } from "./offer.ts";
-
-/** Glob that matches every model, and also a request that names none. */
-const ANY_MODEL = "*";
 
 /** An account that submits jobs, with its tags. */
 export interface Buyer {
@@ -150,12 +147,7 @@ class OfferShelf {
   readonly leastCredits: number;
   readonly limitedPointers: ReadonlySet<string>;
   readonly #offers: readonly BuyersOffer[];
-  /** Positions of the first offers for each model that is named without `*`. */
-  readonly #named = new Map<string, number>();
-  /** Names of models with `*`, by their beginnings before it, with the positions of their offers. */
-  readonly #globs = new Map<string, (readonly [glob: string, position: number])[]>();
-  /** Lengths of these beginnings. */
-  readonly #lengths = new Set<number>();
+  readonly #models = new ModelIndex();
 
   constructor(offers: readonly BuyersOffer[]) {
     this.#offers = offers;
@@ -168,43 +160,14 @@ class OfferShelf {
     );
     this.limitedPointers = new Set(offers.flatMap(({ offer }) => bodyPointers(offer)));
     offers.forEach(({ offer }, position) => {
-      for (const model of offer.models) this.#addModel(model, position);
+      for (const model of offer.models) this.#models.add(model, position);
     });
   }
 
   /** Returns the first offer for a model. @param model null for a request that names none. */
   first(model: string | null): BuyersOffer | null {
-    const position = model === null ? this.#firstForAny() : this.#firstFor(model);
+    const position = model === null ? this.#models.firstForAny() : this.#models.first(model);
     return this.#offers[position] ?? null;
-  }
-
-  #addModel(model: string, position: number): void {
-    const star = model.indexOf(ANY_MODEL);
-    if (star < 0) {
-      if (!this.#named.has(model)) this.#named.set(model, position);
-      return;
-    }
-    const start = model.slice(0, star);
-    this.#lengths.add(star);
-    const globs = this.#globs.get(start) ?? [];
-    globs.push([model, position]);
-    this.#globs.set(start, globs);
-  }
-
-  /** Returns the position of the first offer for a model; Infinity when there is none. */
-  #firstFor(model: string): number {
-    let first = this.#named.get(model) ?? Infinity;
-    for (const length of this.#lengths) {
-      const globs = this.#globs.get(model.slice(0, length)) ?? [];
-      const found = globs.find(([glob, position]) => position >= first || isModelOf(glob, model));
-      first = Math.min(first, found?.[1] ?? Infinity);
-    }
-    return first;
-  }
-
-  #firstForAny(): number {
-    const found = this.#globs.get("")?.find(([glob]) => glob === ANY_MODEL);
-    return found?.[1] ?? Infinity;
   }
 }
 

@@ -1,4 +1,4 @@
-import { isModelOf } from "./model-glob.ts";
+import { ModelIndex } from "./model-glob.ts";
 import type { Offer } from "./offer.ts";
 import type { Buyer, OfferList } from "./offer-list.ts";
 
@@ -25,48 +25,16 @@ function placeOf({ connection, keyOwner }: Offer): string {
 }
 
 function visibleOfPlace(offers: readonly Offer[]): readonly VisibleOffer[] {
-  const paid = new Map<string | null, Globs>();
-  return offers.flatMap((offer) => {
+  // The models of the offers that are compared earlier, by their paths.
+  const paid = new Map<string | null, ModelIndex>();
+  return offers.flatMap((offer, position) => {
     const { path } = offer;
     const earlier = [paid.get(path), paid.get(null)].filter((each) => each !== undefined);
-    const models = offer.models.filter((model) => !earlier.some((globs) => globs.covers(model)));
-    const ofPath = paid.get(path) ?? new Globs();
+    const isPaid = (model: string) => earlier.some((index) => index.first(model) < position);
+    const models = offer.models.filter((model) => !isPaid(model));
+    const ofPath = paid.get(path) ?? new ModelIndex();
     paid.set(path, ofPath);
-    for (const model of models) ofPath.add(model);
+    for (const model of models) ofPath.add(model, position);
     return models.length === 0 ? [] : [{ offer, models }];
   });
-}
-
-/** The models of offers that are compared earlier, as names and globs. There can be thousands of them. */
-class Globs {
-  readonly #names = new Set<string>();
-  /** Globs with `*`, by their beginnings before it. */
-  readonly #patterns = new Map<string, string[]>();
-  /** Lengths of these beginnings. */
-  readonly #lengths = new Set<number>();
-
-  add(glob: string): void {
-    const star = glob.indexOf("*");
-    if (star < 0) {
-      this.#names.add(glob);
-      return;
-    }
-    const start = glob.slice(0, star);
-    this.#lengths.add(star);
-    const patterns = this.#patterns.get(start) ?? [];
-    patterns.push(glob);
-    this.#patterns.set(start, patterns);
-  }
-
-  /**
-   * Tells whether all models that a glob matches are among these. That is so when one of these matches the glob taken as
-   * a name, because no letter of a glob matches a `*`.
-   */
-  covers(glob: string): boolean {
-    if (this.#names.has(glob)) return true;
-    return [...this.#lengths].some((length) => {
-      const patterns = this.#patterns.get(glob.slice(0, length)) ?? [];
-      return patterns.some((each) => isModelOf(each, glob));
-    });
-  }
 }

@@ -29,7 +29,7 @@ export interface AnswerSlot {
 
 /** The caller to whom an answer is passed on. */
 export interface SlotCaller {
-  /** Id of the caller's account. Null for an operator. */
+  /** Id of the caller's account. Null when the caller is an operator. */
   readonly account: string | null;
 }
 

@@ -49,6 +49,7 @@ import {
   type KeptCall,
   leaveFiles,
   mayBeSentAgain,
+  needsPlace,
   nextAttempt,
   placeOf,
   type QueuedCall,
@@ -266,7 +267,7 @@ export class CallObject extends DurableObject<CallBindings> {
    * Makes the call of a submission whose caller waits, at once, and returns the answer. When the caller goes away, the
    * answer is still read to its end. Nothing is stored here before the answer has brought a file: after a crash the task
    * itself counts the outcome as unknown, once the time for the answer is over.
-   * @param account account of the caller. Null for an operator.
+   * @param account account of the caller. Null when the caller is an operator.
    */
   async passOn(
     call: StoredCall,
@@ -333,7 +334,7 @@ export class CallObject extends DurableObject<CallBindings> {
         // The Worker has failed before it has stored the call.
         return this.#erase();
       case "queued":
-        return state.stay?.place === null
+        return state.stay !== undefined && needsPlace(state.stay, Date.now())
           ? this.#askForPlace(state, state.stay)
           : this.#ask(state, runtime);
       case "sending":
@@ -357,14 +358,16 @@ export class CallObject extends DurableObject<CallBindings> {
     const ask = async () => this.#task(taskId).holdsPlace({ submissionId, connection });
     const isNeeded = await this.#answered<boolean>(taskId, ask);
     const state = this.#read();
+    const now = Date.now();
     // A place may have come meanwhile, and the Worker may have dropped the call.
-    if (state?.kind !== "queued" || state.stay?.place !== null) return;
-    if (isNeeded === null) return this.#write(askLater(state, Date.now()));
+    if (state?.kind !== "queued" || state.stay === undefined) return;
+    if (!needsPlace(state.stay, now)) return;
+    if (isNeeded === null) return this.#write(askLater(state, now));
     if (!isNeeded) return this.#forget(state);
     // If this instance ends before a queue has answered, the queues are asked again soon.
-    const begun = askLater(beginCall(state, Date.now()), Date.now());
+    const begun = askLater(beginCall(state, now), now);
     this.#write(begun);
-    await this.#askQueues(begun.call, state.stay);
+    if (begun.stay !== undefined) await this.#askQueues(begun.call, begun.stay);
   }
 
   /**

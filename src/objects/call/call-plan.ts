@@ -5,7 +5,7 @@ import { isAboutAccount } from "../../core/record/refusal.ts";
 import { MINUTE_MS, SECOND_MS } from "../../core/time.ts";
 import type { SecretsOfCall } from "../../outbound/answer-secrets.ts";
 import type { LeftUpload } from "../output/copy-plan.ts";
-import type { GrantAnswer, GrantedPlace } from "../queue/queue-row.ts";
+import { type GrantAnswer, type GrantedPlace, isCertainlyKept } from "../queue/queue-row.ts";
 import { type PlaceReply, QUEUE_TIMEOUT_MS } from "../queue/place-request.ts";
 import type { BodySize } from "./stored-body.ts";
 
@@ -203,14 +203,34 @@ export function queueCall(call: StoredCall, body: BodySize, now: number): Queued
   return { kind: "queued", call, body, ask, stay };
 }
 
-/** Returns a waiting call whose task is registered. It is sent at once, unless it waits for a place. */
+/**
+ * Tells whether a call must ask the queues for a place before it is sent: it has none, or its task was found to be
+ * registered so late that the queue may have taken the place back.
+ */
+export function needsPlace({ isBegun, place, since }: CallStay, now: number): boolean {
+  return place === null || !(isBegun || isCertainlyKept(since, now));
+}
+
+/**
+ * Returns a waiting call whose task is registered. It is sent at once, unless it waits for a place or must ask for it
+ * again.
+ */
 export function beginCall(queued: QueuedCall, now: number): QueuedCall {
   const { ask, stay } = queued;
   if (stay === undefined) return { ...queued, ask: { ...ask, retryAt: now } };
-  const begun = { ...queued, stay: { ...stay, isBegun: true } };
+  const begun = { ...queued, stay: { ...stay, ...placeToAskFor(stay, now), isBegun: true } };
   if (stay.place !== null) return { ...begun, ask: { retryAt: now, tries: 0 } };
   // A queue that could not be reached is asked again soon.
   return ask.tries > 0 ? { ...begun, ask: soonest(ask, now) } : watchQueues(begun, now);
+}
+
+/**
+ * Returns where a call asks for the place again that it may have lost: only there, because it has left the queues of the
+ * other connections, and these may get this order late.
+ */
+function placeToAskFor(stay: CallStay, now: number): Partial<CallStay> {
+  if (stay.place === null || !needsPlace(stay, now)) return {};
+  return { connections: [stay.place], place: null };
 }
 
 /** Returns a plan that is due no later than after the first wait of a repetition. */

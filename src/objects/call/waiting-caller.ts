@@ -30,7 +30,7 @@ export type PassedAnswer =
  * caller has gone, or reads too slowly, the object reads on alone.
  */
 export class WaitingCaller {
-  /** Id of the caller's account. Null for an operator. */
+  /** Id of the caller's account. Null when the caller is an operator. */
   readonly account: string | null;
   /** Resolves to the answer for the caller: as soon as a long one begins, or when a short one has ended. */
   readonly passed: Promise<PassedAnswer>;

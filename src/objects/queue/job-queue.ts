@@ -29,6 +29,9 @@ export type PlaceAnswer =
   /** A later attempt of the submission has asked already. */
   | { readonly kind: "stale" };
 
+/** A submission whose task is asked whether it needs its place, with the time at which it is asked again. */
+export type Doubt = QueueRow & { readonly state: { readonly kind: "held" } };
+
 /** The refusal of an attempt to send a call, which proves that the attempt has started nothing. */
 export interface AttemptRefusal {
   readonly submissionId: string;
@@ -156,7 +159,8 @@ export class JobQueue {
     this.work(moment);
     const row = this.#rows.get(submissionId);
     if (row === undefined) throw new Error("a submission has left the queue while it asked");
-    if (row.state.kind === "granted") this.#hold(row, row.state.at, UNREGISTERED_MS);
+    // A repeated question also makes an answer outdated that the task is about to give (`answerDoubt`).
+    if (row.state.kind !== "waiting") this.#hold(row, row.state.at, UNREGISTERED_MS);
     if (row.state.kind !== "waiting") return { kind: "granted" };
     const refusal = isRepeated ? null : this.#refusalOf(row, mayWait, moment);
     if (refusal === null) return { kind: "waiting" };
@@ -216,14 +220,15 @@ export class JobQueue {
   }
 
   /**
-   * Applies the answer of a task that was asked whether it needs its place; null when there was none.
+   * Applies the answer of a task that was asked whether it needs its place; null when there was none. An answer does not
+   * count if the submission has asked for its place since, because its task may have been registered meanwhile.
    * @returns true when the place was taken from it.
    */
-  answerDoubt(asked: Holder, isNeeded: boolean | null, moment: Moment): boolean {
+  answerDoubt(asked: Doubt, isNeeded: boolean | null, moment: Moment): boolean {
     this.#watchClock(moment);
     const row = this.#rows.get(asked.submissionId);
-    const isSame = row?.attempt === asked.attempt && row.state.kind === "held";
-    if (!isSame || isNeeded !== false) return false;
+    const isHeld = row?.attempt === asked.attempt && row.state.kind === "held";
+    if (!isHeld || row.state.askAt !== asked.state.askAt || isNeeded !== false) return false;
     this.#free(row);
     this.work(moment);
     return true;
@@ -295,10 +300,10 @@ export class JobQueue {
    * Returns the submissions whose tasks are to be asked now whether they need their place, the oldest first, and finds
    * the time of `dueAt` anew.
    */
-  takeDoubts(now: number): readonly Holder[] {
+  takeDoubts(now: number): readonly Doubt[] {
     const doubts = now - this.#askedAt >= MINUTE_MS ? this.#doubts(now) : [];
     if (doubts.length > 0) this.#askedAt = now;
-    for (const row of doubts) this.#put({ ...row, state: { ...row.state, askAt: now + HOLD_MS } });
+    for (const row of doubts) this.#put(row);
     this.#dueAt = Infinity;
     for (const row of this.#rows.values()) this.#expect(row);
     return doubts;
@@ -310,7 +315,8 @@ export class JobQueue {
         return state.kind === "held" && state.askAt <= now ? { ...row, state } : [];
       })
       .toSorted((a, b) => a.state.askAt - b.state.askAt)
-      .slice(0, ASKS_PER_MINUTE);
+      .slice(0, ASKS_PER_MINUTE)
+      .map((row): Doubt => ({ ...row, state: { ...row.state, askAt: now + HOLD_MS } }));
   }
 
   get #held(): number {

@@ -46,7 +46,7 @@ export const QUEUE_TIMEOUT_MS = 5 * SECOND_MS;
 /** Time limit in milliseconds of the whole search for a place for a submission that does not wait. */
 const SEARCH_MS = 5 * SECOND_MS;
 /** Wait that the client of a full connection is told if no queue has stated one. */
-const USUAL_RETRY_MS = 5 * SECOND_MS;
+export const USUAL_RETRY_MS = 5 * SECOND_MS;
 
 /**
  * Asks the queues of these connections for a place for a submission that waits if none is free: one after the other, up

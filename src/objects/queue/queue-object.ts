@@ -9,6 +9,7 @@ import { withinTime } from "../../lib/timeout.ts";
 import { objectNamed } from "../placed-object.ts";
 import {
   type AttemptRefusal,
+  type Doubt,
   JobQueue,
   type Moment,
   type PlaceAnswer,
@@ -181,7 +182,7 @@ export class QueueObject extends DurableObject<QueueBindings> {
   }
 
   /** Asks the object of a task whether it needs its place, and takes the place from it if it does not. */
-  async #askTask(holder: Holder): Promise<void> {
+  async #askTask(holder: Doubt): Promise<void> {
     const { submissionId, taskId, attempt } = holder;
     const task = objectNamed(this.env.TASKS, taskId, this.env);
     const place = { submissionId, connection: this.#connection, attempt };

@@ -63,6 +63,11 @@ export type RowState =
 export const HOLD_MS = 10 * MINUTE_MS;
 /** The same for a place that was free at once: the Worker may have failed before it has registered the task. */
 export const UNREGISTERED_MS = MINUTE_MS;
+/**
+ * Time in milliseconds after the question for a place for which the queue certainly keeps it. Whoever finds out later than
+ * this that the task is registered asks again, because the queue may have asked for the task before.
+ */
+const KEPT_MS = UNREGISTERED_MS / 2;
 
 /**
  * Returns the state of a stored row. It is not stored whether a call has confirmed its place, nor when a task was last
@@ -74,6 +79,15 @@ export function restoredState(kind: RowState["kind"], grantedAt: number, now: nu
   if (kind === "held") return { kind, at, askAt: at + UNREGISTERED_MS };
   if (at + HOLD_MS <= now) return { kind: "held", at, askAt: at + HOLD_MS };
   return { kind, at, tell: { retryAt: now, tries: 1 } };
+}
+
+/**
+ * Tells whether a place is certainly kept for a submission whose task has just been found to be registered.
+ * @param since time before the question for the place, in Unix milliseconds.
+ */
+export function isCertainlyKept(since: number, now: number): boolean {
+  // The clock may have been put back.
+  return Math.abs(now - since) < KEPT_MS;
 }
 
 /** Orders submissions by how long they have waited, the longest first. */

@@ -100,6 +100,7 @@ export class TaskObject extends DurableObject<ObjectBindings> {
       "hook",
       "holdsPlace",
       "inspect",
+      "isKnown",
       "isOpen",
       "outputOfJob",
       "placeOfOutput",
@@ -454,6 +455,12 @@ export class TaskObject extends DurableObject<ObjectBindings> {
     const record = this.#platform.load();
     if (task === null || record === null) return null;
     return { task, facts: taskFacts(record, readerOf(caller), this.#loop.policy()) };
+  }
+
+  /** Tells whether there is a task, also one that no reader sees yet, because its price is still being charged. */
+  isKnown(): boolean {
+    this.#platform.prepare(this.env);
+    return this.#platform.load() !== null;
   }
 
   /**

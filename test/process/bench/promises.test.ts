@@ -54,7 +54,8 @@ async function read(server: Workerd, id: string): Promise<Task> {
 
 /** Waits until the callback of a task is settled. @returns it, and the requests that the receiver got. */
 async function settled(server: Workerd, id: string, path: string) {
-  const isSettled = async () => (await read(server, id)).callback?.status !== "sending";
+  const isSettled = async () =>
+    !["sending", "retrying"].includes((await read(server, id)).callback?.status ?? "");
   await vi.waitUntil(isSettled, { timeout: WITHIN_MS, interval: 100 });
   return { callback: (await read(server, id)).callback, posts: receiver.postsAt(path) };
 }

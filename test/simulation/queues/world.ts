@@ -310,14 +310,14 @@ export class World {
     }
     const rows = rowsOf(this.machine.place("QUEUES", connection));
     const row = rows.find((each) => each.submissionId === submissionId && !each.isWaiting);
-    if (row?.attempt !== attempt && !this.isSlowlyRegistered(submissionId)) {
+    if (row?.attempt !== attempt) {
       this.report("a call that is sent has a place", `${taskId} at ${connection}`);
     }
   }
 
   /**
-   * Tells whether the task of a submission was registered so late after the question for its place that the queue may
-   * have given the place away (`UNREGISTERED_MS`), and the object of the call may have forgotten it (`UNCALLED_MS`).
+   * Tells whether the task of a submission was registered so late after the question for its place that the object of the
+   * call may have forgotten it (`UNCALLED_MS`).
    */
   isSlowlyRegistered(submissionId: string): boolean {
     const from = this.#askedAt.get(submissionId) ?? 0;
@@ -343,11 +343,7 @@ export class World {
     const counted = this.upstream.running(connection).filter((job) => {
       const record = recordOf(this.machine, job.call.taskId);
       const isCounted = mayRun(record, job.call.submissionId, connection);
-      return (
-        isCounted &&
-        record?.submission?.stay !== undefined &&
-        !this.isSlowlyRegistered(job.call.submissionId)
-      );
+      return isCounted && record?.submission?.stay !== undefined;
     });
     if (counted.length > most) {
       const names = counted.map((job) => job.call.submissionId).join(" ");
