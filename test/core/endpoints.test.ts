@@ -44,6 +44,11 @@ function registered(endpoint: AskedEndpoint = ASKED, changes: object = {}): Task
   return apply(null, event);
 }
 
+/** Builds an order for a redelivery to the endpoint. */
+function order(changes: object = {}) {
+  return aRedelivery({ callbackUrl: NAMED, endpoint: ASKED, ...changes });
+}
+
 /** Completes a task, and returns the callback. */
 function completed(record: TaskRecord) {
   return callbackOf(apply(record, aReport(aCompletion())));
@@ -126,9 +131,6 @@ describe("a task with an endpoint", () => {
 });
 
 describe("a redelivery to an endpoint", () => {
-  const order = (changes: object = {}) =>
-    aRedelivery({ callbackUrl: NAMED, endpoint: ASKED, ...changes });
-
   it("a redelivery to an endpoint goes there with its copy and after its waits, and past attempts keep their URL", () => {
     const callback = callbackOf(apply(failed(), order({ attempts: 2 }), NOW + HOUR));
     expect(callback).toMatchObject({

@@ -18,6 +18,12 @@ const [OLD, NEW] = ["o".repeat(32), "n".repeat(32)];
 const { headerKeys, sealingKeys } = await keysOf(OLD);
 const sealed = await sealHeaders(HEADERS, PLACE, headerKeys);
 
+/** Returns the excerpt that is kept of an answer. */
+function shown(responseExcerpt: string): string | null {
+  const result = { ...unansweredAttempt("rejected"), responseExcerpt };
+  return withoutHeaderValues(result, HEADERS).responseExcerpt;
+}
+
 describe("sealed headers", () => {
   it("headers are opened for the endpoint for which they were sealed, and their names are not secret", async () => {
     expect(sealed.names).toEqual(["Authorization", "X-Token"]);
@@ -43,10 +49,6 @@ describe("sealed headers", () => {
 });
 
 describe("the answer of a receiver that repeats the values of headers", () => {
-  const shown = (responseExcerpt: string) =>
-    withoutHeaderValues({ ...unansweredAttempt("rejected"), responseExcerpt }, HEADERS)
-      .responseExcerpt;
-
   it.each([
     ["as they are", "got Bearer secret-value-1", "got …"],
     ["without the word before it", "token=secret-value-1;", "token=…;"],

@@ -196,8 +196,8 @@ it("a task without a receiver gets the endpoint named default: of its account or
     { endpoint: "default", url: ENDPOINT_URL },
     { endpoint: "default", url: OTHER_URL },
   ]);
-  const named = await register();
-  expect(await read(named)).toMatchObject({ callback: { url: CALLBACK_URL } });
+  const addressedTask = await register();
+  expect(await read(addressedTask)).toMatchObject({ callback: { url: CALLBACK_URL } });
   await deleteEndpoint("default");
   expect(await read(await unaddressed())).toMatchObject({ callback: null });
 });

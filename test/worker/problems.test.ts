@@ -172,7 +172,7 @@ const PROVOKED = {
     const account = await anAccount();
     const names = Array.from({ length: 21 }, (_, number) => `e-${number}`);
     const answers = await Promise.all(names.map((name) => putEndpoint(name, {}, { account })));
-    return answers.find(({ status }) => status === 409) ?? Response.error();
+    return answers.find((answer) => answer.status === 409) ?? Response.error();
   },
   offers_in_configuration: async () => putOffer({ ...BINDINGS, OFFERS: "[]" }, "video"),
   offers_full: async () => {

@@ -18,12 +18,18 @@ import { invalidRequest, unknownEndpoint } from "../http/problem.ts";
 import { routeOf } from "../http/route.ts";
 import { type Call, NoQuery, operation } from "../operation.ts";
 
-/** Body of `POST /v1/callbacks/test`, which sends a test callback to a URL or to an endpoint. */
-export const TestOrder = z.strictObject({
+const FIELDS = {
   callback_url: optional(z.string()),
   endpoint: optional(z.string()),
   status: withDefault(z.enum(["completed", "failed"]), "completed"),
-});
+};
+const ONE_RECEIVER = {
+  path: ["callback_url"],
+  message: "must be stated, or endpoint in its place",
+};
+
+/** Body of `POST /v1/callbacks/test`, which sends a test callback to a URL or to an endpoint. */
+export const TestOrder = z.strictObject(FIELDS).check(z.refine(hasOneReceiver, ONE_RECEIVER));
 
 /**
  * Sends one sample callback. It is signed with the secret of the calling account, or with the relay's own secret when
@@ -54,13 +60,22 @@ export const testAsAccount = operation(
     access: "redeliver",
     rateLimit: "LIMIT_TESTS",
     query: NoQuery,
-    body: z.strictObject({ ...TestOrder.shape, account: z.string() }),
+    body: z
+      .strictObject({ ...FIELDS, account: z.string() })
+      .check(z.refine(hasOneReceiver, ONE_RECEIVER)),
   },
   async (call) => {
     const { account: chosen, ...order } = call.body;
     return await sendTest(call, order, await signingAccount(chosen, call));
   },
 );
+
+function hasOneReceiver({
+  callback_url: url,
+  endpoint,
+}: Record<"callback_url" | "endpoint", string | null>): boolean {
+  return (url === null) !== (endpoint === null);
+}
 
 type Sender = Pick<Call<never, unknown, unknown>, "env" | "runtime" | "caller" | "origin">;
 
@@ -131,19 +146,15 @@ async function testTarget(
   account: Account | null,
   { env, runtime, origin }: Sender,
 ): Promise<Pick<Delivery, "url" | "endpoint">> {
-  if (name !== null && url === null) {
+  if (name !== null) {
     const asked = await namedEndpoint(name, account?.id ?? null, "/endpoint", env);
     if (asked.kind === "unknown") throw unknownEndpoint(asked.field);
     const message = refusalOf(asked.url, runtime, origin, account !== null);
     if (message !== null) throw invalidRequest([{ path: "/endpoint", message }]);
     return { url: asked.url, endpoint: asked.copy };
   }
-  if (url === null || name !== null) {
-    const message = "must be stated, or endpoint in its place";
-    throw invalidRequest([{ path: "/callback_url", message }]);
-  }
   requireAcceptable(url, runtime, origin, account !== null);
-  return { url };
+  return { url: url ?? "" };
 }
 
 /** Outcome of a test callback, and the request that was sent. */

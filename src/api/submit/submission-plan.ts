@@ -90,7 +90,7 @@ export async function planSubmission(
   const registration = registrationOf(asked, prepared, place, submitCall);
   const { submissionId } = pending;
   const fields = await fieldsOf(place, prepared, id, submissionId, runtime, origin);
-  const { accountId, callbackUrl, credits } = registration;
+  const { accountId } = registration;
   const { model, jobId } = prepared;
   const identity = await identityOf(place, prepared, id, runtime);
   const event: Registering = {
@@ -100,8 +100,7 @@ export async function planSubmission(
     origin,
     registration,
     ...simulatedStartOf(model, call.path, place.connection),
-    ...(await billingOf(accountId, credits !== null, env, runtime)),
-    ...(await endpointOfTask(callbackUrl, accountId, callbackPathOf(asked, prepared, place), env)),
+    ...(await partiesOf(registration, callbackPathOf(asked, prepared, place), submitCall)),
     submission: {
       id: submissionId,
       endpoint: place.target.endpoint,
@@ -120,6 +119,19 @@ export async function planSubmission(
   const isNamedByKey = asked.taskId === null && key !== null;
   const sent = prepared.withFields(fields);
   return { place, call, event, sent, isHookExpected, submissionId, isNamedByKey, jobId, secrets };
+}
+
+/**
+ * Returns the account that pays for a submission, or the id of the charge, and the endpoint that gets the callback.
+ * @param path place of the `callback_url` in the request.
+ */
+async function partiesOf(
+  { accountId, callbackUrl, credits }: Registering["registration"],
+  path: string,
+  { env, runtime }: SubmitCall,
+): Promise<Pick<Registering, "account" | "chargeId" | "endpoint">> {
+  const billing = await billingOf(accountId, credits !== null, env, runtime);
+  return { ...billing, ...(await endpointOfTask(callbackUrl, accountId, path, env)) };
 }
 
 /**
