@@ -14,7 +14,7 @@ import {
 } from "./derivation.ts";
 import { fromBase64, toBase64 } from "./encoding.ts";
 import { type HmacSecret, hmacSecret, type ImmediateHmacKey } from "./hmac.ts";
-import type { SealingKeys } from "./sealed-text.ts";
+import type { SealingKeys } from "./sealing.ts";
 
 type Ed25519Jwk = z.infer<typeof Ed25519JwkSchema>;
 /** Schema of an Ed25519 private key as a JWK (RFC 8037). */

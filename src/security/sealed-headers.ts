@@ -4,7 +4,7 @@
  */
 import type { SealedHeaders } from "../core/record/endpoint-copy.ts";
 import { isObject, parseJson } from "../core/json.ts";
-import { openText, type SealingKeys, sealText } from "./sealed-text.ts";
+import { openText, type SealingKeys, sealText } from "./sealing.ts";
 
 /** The endpoint whose headers are encrypted. */
 export interface EndpointPlace {

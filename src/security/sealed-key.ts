@@ -3,7 +3,7 @@
  * connection for which it was encrypted.
  */
 import type { SealedKey } from "../core/record/customer-key.ts";
-import { openText, type SealingKeys, sealText } from "./sealed-text.ts";
+import { openText, type SealingKeys, sealText } from "./sealing.ts";
 
 /** The task and the connection for which a customer's key is encrypted. */
 export interface KeyPlace {

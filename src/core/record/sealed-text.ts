@@ -1,5 +1,5 @@
 /**
- * A secret text, encrypted and authenticated by the relay (security/sealed-text.ts), so that a stored record does not
+ * A secret text, encrypted and authenticated by the relay (security/sealing.ts), so that a stored record does not
  * reveal it.
  */
 export interface SealedText {
