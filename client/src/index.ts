@@ -5,7 +5,7 @@ export type { Issue, ProblemCode } from "./problem.ts";
 export type { Send } from "./retry.ts";
 export type { CallInit, Price, Submission, SubmitInit, SubmitOptions } from "./submit.ts";
 export { verify } from "./verify.ts";
-export type { RawRequest, VerifiedCallback } from "./verify.ts";
+export type { RawRequest, VerifiedCallback, VerifyOptions } from "./verify.ts";
 export { VerificationError } from "./verification-error.ts";
 export type { VerificationFailure } from "./verification-error.ts";
 export { WaitTimeoutError } from "./wait-for.ts";

@@ -17,6 +17,8 @@ export type TaskStatus = Schemas["TaskStatus"];
 export type ListedTask = Schemas["ListedTask"];
 /** A task that has ended, in the form of the body of its callback. */
 export type FinishedTask = Schemas["CompletedCallback"] | Schemas["FailedCallback"];
+/** A running task, in the form of the body of a progress callback. */
+export type RunningTask = Schemas["ProgressCallback"];
 
 export type Registration = BodyOf<"registerTask">;
 export type UpstreamJob = BodyOf<"attachUpstream">;

@@ -1,4 +1,4 @@
-import type { FinishedTask } from "./types.ts";
+import type { FinishedTask, RunningTask } from "./types.ts";
 import { VerificationError } from "./verification-error.ts";
 import { type Bytes, decodeBase64, readKeys, type VerificationKey } from "./verification-key.ts";
 
@@ -11,12 +11,18 @@ export interface RawRequest {
   readonly body: string | Uint8Array | ArrayBuffer;
 }
 
-export interface VerifiedCallback {
+/** A verified callback with what its body tells: the end of a task, or what the receiver has asked for besides. */
+export interface VerifiedCallback<Told = FinishedTask> {
   /** Id that all attempts of a callback share, by which a receiver recognises repeated ones. */
   readonly webhookId: string;
   /** Time at which this attempt was sent, in Unix seconds. */
   readonly sentAt: number;
-  readonly task: FinishedTask;
+  readonly task: Told;
+}
+
+export interface VerifyOptions {
+  /** True where the receiver has asked for progress. Without it, a progress callback is refused as `not_a_task`. */
+  readonly progress?: boolean;
 }
 
 /**
@@ -28,7 +34,18 @@ export interface VerifiedCallback {
 export async function verify(
   request: Request | RawRequest,
   keys: string | readonly string[],
-): Promise<VerifiedCallback> {
+  options: VerifyOptions & { readonly progress: true },
+): Promise<VerifiedCallback<FinishedTask | RunningTask>>;
+export async function verify(
+  request: Request | RawRequest,
+  keys: string | readonly string[],
+  options?: VerifyOptions & { readonly progress?: false },
+): Promise<VerifiedCallback>;
+export async function verify(
+  request: Request | RawRequest,
+  keys: string | readonly string[],
+  { progress = false }: VerifyOptions = {},
+): Promise<VerifiedCallback<FinishedTask | RunningTask>> {
   const known = await readKeys(keys);
   const webhookId = requireHeader(request.headers, "webhook-id");
   const timestamp = requireHeader(request.headers, "webhook-timestamp");
@@ -37,7 +54,7 @@ export async function verify(
   const body = await bodyOf(request);
   const content = joined(new TextEncoder().encode(`${webhookId}.${timestamp}.`), body);
   await requireSignature(signatures, content, known);
-  return { webhookId, sentAt, task: taskIn(body) };
+  return { webhookId, sentAt, task: taskIn(body, progress) };
 }
 
 function requireHeader(headers: RawRequest["headers"], name: string): string {
@@ -109,9 +126,9 @@ async function requireSignature(
   throw new VerificationError("no_matching_signature", message);
 }
 
-function taskIn(body: Bytes): FinishedTask {
+function taskIn(body: Bytes, isProgressTaken: boolean): FinishedTask | RunningTask {
   const task = parse(new TextDecoder().decode(body));
-  if (isFinishedTask(task)) return task;
+  if (isFinishedTask(task) || (isProgressTaken && isRunningTask(task))) return task;
   throw new VerificationError("not_a_task", "The signed body is no finished task.");
 }
 
@@ -134,6 +151,11 @@ function isFinishedTask(body: unknown): body is FinishedTask {
   return body.status === "completed"
     ? "output" in body
     : body.status === "failed" && "error" in body;
+}
+
+function isRunningTask(body: unknown): body is RunningTask {
+  if (typeof body !== "object" || body === null || !("id" in body)) return false;
+  return "status" in body && body.status === "processing" && "progress" in body;
 }
 
 function joined(start: Uint8Array, end: Bytes): Bytes {

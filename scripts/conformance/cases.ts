@@ -1,12 +1,13 @@
 import { FORGED } from "./forged-cases.ts";
 import { GENUINE } from "./genuine-cases.ts";
+import { PROGRESS } from "./progress-cases.ts";
 import type { RequestBuilder, SentRequest } from "./requests.ts";
 
 /**
  * The right behaviour of a receiver: `act` answers 2xx and does its work, `acknowledge` answers 2xx without doing it
- * once more, `refuse` answers 4xx and does nothing.
+ * once more, `accept` answers 2xx, whatever the receiver does with it, `refuse` answers 4xx and does nothing.
  */
-type Expectation = "act" | "acknowledge" | "refuse";
+type Expectation = "act" | "acknowledge" | "accept" | "refuse";
 
 /** The way in which a request differs from an ordinary one, and why a receiver may answer it wrongly. */
 export interface Particular {
@@ -30,9 +31,13 @@ export interface ConformanceCase extends Particular {
   readonly requests: (builder: RequestBuilder) => Promise<readonly Expected[]>;
 }
 
-/** Returns the cases that exist for a signature scheme, in the order in which they are played. */
-export function casesOf(scheme: "v1" | "v1a"): readonly ConformanceCase[] {
-  return [...GENUINE, ...FORGED].filter(
+/**
+ * Returns the cases that exist for a signature scheme, in the order in which they are played.
+ * @param hasProgress true for a receiver that asks for progress.
+ */
+export function casesOf(scheme: "v1" | "v1a", hasProgress: boolean): readonly ConformanceCase[] {
+  const cases = [...GENUINE, ...FORGED].filter(
     ({ name }) => scheme === "v1a" || name !== "public-key-as-secret",
   );
+  return hasProgress ? [...cases, ...PROGRESS] : cases;
 }

@@ -22,6 +22,7 @@ type Answer = Extract<Observation, { kind: "answer" }>;
 export const EXPECTATIONS: Readonly<Record<Expectation, string>> = {
   act: "2xx",
   acknowledge: "2xx again, nothing done",
+  accept: "2xx",
   refuse: "4xx",
 };
 
@@ -82,5 +83,7 @@ function faultOfAcceptance(
     return `It answers ${status} to a genuine request when ${when}: ${reason}.`;
   if (expected === "acknowledge")
     return acted === true ? `It acts twice on a genuine request, although ${when}.` : null;
-  return acted === false ? `It does not act on a genuine request when ${when}: ${reason}.` : null;
+  return expected === "act" && acted === false
+    ? `It does not act on a genuine request when ${when}: ${reason}.`
+    : null;
 }

@@ -1,4 +1,4 @@
-import { callbackBody } from "../../src/core/record/callback-body.ts";
+import { callbackBody, type Identity, progressBody } from "../../src/core/record/callback-body.ts";
 import type { UpstreamResult } from "../../src/core/record/upstream.ts";
 import { fromBase64, toBase64 } from "../../src/security/encoding.ts";
 import { hmacSecret } from "../../src/security/hmac.ts";
@@ -12,6 +12,8 @@ export interface SentRequest {
 }
 
 interface Variation {
+  /** Value of `webhook-id`; that of the end of the task when it is absent. */
+  readonly id?: string;
   readonly body?: string;
   /** Age of the signature in seconds; negative for one from the future. */
   readonly ageS?: number;
@@ -39,20 +41,29 @@ export class RequestBuilder {
 
   /** Returns the body of the callback of a task that has ended with this status; by default `completed`. */
   body(result: UpstreamResult = COMPLETED): string {
-    const now = this.#nowS * 1000;
-    const id = { id: this.#taskId, model: "seedance-1-pro", createdAt: now - CREATED_BEFORE_MS };
-    return callbackBody(id, result, now);
+    return callbackBody(this.#task, result, this.#nowS * 1000);
+  }
+
+  get #task(): Identity {
+    const createdAt = this.#nowS * 1000 - CREATED_BEFORE_MS;
+    return { id: this.#taskId, model: "seedance-1-pro", createdAt };
+  }
+
+  /** Signs a progress callback. @param percent null when the progress is not known. */
+  progress(percent: number | null): Promise<SentRequest> {
+    const body = progressBody(this.#task, percent);
+    return this.signed({ body, id: `progress_${this.#taskId}` });
   }
 
   /** Signs a request, by default now and with the secret that the receiver knows. */
   async signed(variation: Variation = {}): Promise<SentRequest> {
     const { body = this.body(), ageS = 0, keys = this.scheme.known, attempt = 1 } = variation;
     const timestamp = variation.timestamp ?? String(this.#nowS - ageS);
-    const message = { id: `msg_${this.#taskId}`, timestamp, body };
-    const status = body.includes(`"failed"`) ? "failed" : "completed";
+    const message = { id: variation.id ?? `msg_${this.#taskId}`, timestamp, body };
+    const status = ["processing", "failed"].find((each) => body.includes(`"${each}"`));
     const headers = {
       "content-type": "application/json",
-      "x-event": `task.${status}`,
+      "x-event": `task.${status ?? "completed"}`,
       "x-task-id": this.#taskId,
       "x-timestamp": timestamp,
       "x-attempt": String(attempt),

@@ -12,6 +12,8 @@ export interface ConformanceTarget {
   readonly scheme: Scheme;
   /** Time within which the receiver must answer, in seconds. */
   readonly timeoutS: number;
+  /** States that the receiver asks for progress. */
+  readonly hasProgress: boolean;
 }
 
 /** Number of requests in a row without an answer in time after which no further request is sent. */
@@ -28,7 +30,7 @@ export async function runConformance(
   print: (line: string) => void,
 ): Promise<boolean> {
   const results: Result[] = [];
-  const cases = casesOf(target.scheme.name);
+  const cases = casesOf(target.scheme.name, target.hasProgress);
   for (const each of cases) {
     results.push(...(await play(each, target, results.length === 0)));
     if (isHopeless(results)) break;

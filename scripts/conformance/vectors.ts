@@ -20,7 +20,7 @@ async function fileOf(secret: string): Promise<string> {
   const scheme = await schemeOf(secret);
   if (scheme === null) throw new Error("the published secret is none");
   const vectors = await Promise.all(
-    casesOf(scheme.name).map(async ({ name, when, requests }, index) => {
+    casesOf(scheme.name, true).map(async ({ name, when, requests }, index) => {
       const taskId = `00000000-0000-4000-8000-${String(index + 1).padStart(12, "0")}`;
       const sent = await requests(new RequestBuilder(scheme, taskId, NOW_S));
       return {

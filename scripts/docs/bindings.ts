@@ -20,7 +20,7 @@ const OBJECTS: Readonly<Record<ObjectBinding, string>> = {
   CALLS: "calls whose client does not wait for the answer, one object each",
   OFFER_BOOK: "[offers](accounts.md#offers) and their versions, in one object",
   QUEUES: "the places of each connection with `in_flight`, and the submissions that wait for one",
-  DEPLOYMENT: "logouts of the console, and the times of alerts about the index",
+  DEPLOYMENT: "paused hosts, logouts of the console, and the times of alerts about the index",
 };
 
 /** Describes the binding of a class of objects. The relay answers 503 (`not_configured`) without it. */

@@ -13,8 +13,8 @@ export const clientTypes = typesOf("client-types", "openapi.json", "client/src/s
 /**
  * The types of the kept release's API, with which the present ones are compared. States of a submission that only calls
  * with `Prefer: respond-async` have are added to them, because no client of the kept release makes such calls; and the
- * problems of such calls, of monthly limits and of changes of offers, which the kept release does not know. So is the
- * status `retrying` of a callback, which the kept release calls `sending`.
+ * problems of such calls, of monthly limits, of changes of offers and of pauses of hosts, which the kept release does not know. So is the
+ * statuses `retrying` and `paused` of a callback, which the kept release calls `sending`.
  */
 export const keptTypes = typesOf(
   "kept-types",
@@ -28,7 +28,7 @@ export const keptTypes = typesOf(
       )
       .replaceAll(
         '"sending" | "delivered" | "failed"',
-        '"sending" | "retrying" | "delivered" | "failed"',
+        '"sending" | "retrying" | "paused" | "delivered" | "failed"',
       )
       .replaceAll(
         '"invalid_request"',
@@ -37,7 +37,7 @@ export const keptTypes = typesOf(
       .replaceAll('"insufficient_credits"', '"insufficient_credits" | "monthly_limit"')
       .replaceAll(
         '"reference_reused"',
-        '"reference_reused" | "offers_in_configuration" | "offers_full" | "offer_changed" | "endpoints_full"',
+        '"reference_reused" | "host_paused" | "pauses_full" | "endpoints_full" | "offers_in_configuration" | "offers_full" | "offer_changed"',
       ),
 );
 

@@ -13,6 +13,7 @@ export const CALLBACKS: readonly ContentsEntry[] = [
   { id: "callback-signatures", title: "Signatures" },
   { id: "task.completed", title: "task.completed" },
   { id: "task.failed", title: "task.failed" },
+  { id: "task.processing", title: "task.processing" },
 ];
 
 const VERIFY = `import { Webhook } from "standardwebhooks";
@@ -53,6 +54,11 @@ export function Callbacks({ document, reference }: CallbacksProps) {
       <Signatures document={document} />
       <Body name="task.completed" operation={completed} reference={reference} />
       <Body name="task.failed" operation={failed} reference={reference} />
+      <Body
+        name="task.processing"
+        operation={webhooks["task.processing"]?.post}
+        reference={reference}
+      />
     </>
   );
 }

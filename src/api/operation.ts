@@ -1,6 +1,7 @@
 import * as z from "zod/mini";
 import { compiled } from "../core/compiled.ts";
 import type { Runtime } from "../config/runtime.ts";
+import type { Trace } from "../core/record/trace.ts";
 import type { Env } from "../env.ts";
 import { describeHolders, type Permission } from "../security/roles.ts";
 import { accountOf, type Caller, may } from "../objects/task/caller.ts";
@@ -85,6 +86,8 @@ export interface Context {
    * @throws Problem `unauthenticated` when the credential was revoked.
    */
   readonly requireCurrent?: (() => Promise<void>) | undefined;
+  /** Trace context of the call, which a task that it creates keeps. Absent or null when the call states none. */
+  readonly trace?: Trace | null | undefined;
 }
 
 /** Input of an operation before it is checked, as it comes from a route, the console or an MCP tool. */
@@ -159,12 +162,13 @@ export function operation<
       const body = validate(declaration.body, await inputOf(given.body));
       const key = takesIdempotencyKey === true ? (given.idempotencyKey ?? null) : null;
       const idempotencyKey = key === null ? null : requireIdempotencyKey(key);
-      const { env, runtime, origin, requireCurrent } = context;
+      const { env, runtime, origin, requireCurrent, trace = null } = context;
       return await work({
         env,
         runtime,
         origin,
         requireCurrent,
+        trace,
         caller,
         params,
         query,

@@ -57,6 +57,7 @@ import { deleteOutputDescription } from "./outputs/delete-output.openapi.ts";
 import { readOutputDescription } from "./outputs/read-output.openapi.ts";
 import { redeliverManyDescription } from "./callbacks/bulk-redelivery.openapi.ts";
 import { listTasksDescription } from "./search/list-tasks.openapi.ts";
+import { pauseHostDescription, resumeHostDescription } from "./hosts/pause-host.openapi.ts";
 import { listHostsDescription, readHostDescription } from "./search/read-hosts.openapi.ts";
 import { readMetricsDescription } from "./search/read-metrics.openapi.ts";
 import { readProblemsDescription } from "./search/read-problems.openapi.ts";
@@ -146,6 +147,8 @@ export const DESCRIPTIONS: Readonly<Record<RouteId, RouteDescription>> = {
   readSeries: readSeriesDescription,
   listHosts: listHostsDescription,
   readHost: readHostDescription,
+  pauseHost: pauseHostDescription,
+  resumeHost: resumeHostDescription,
   readProblems: readProblemsDescription,
   readMetrics: readMetricsDescription,
   redeliverMany: redeliverManyDescription,

@@ -29,6 +29,7 @@ import {
 import { readAttemptRequestRoute } from "./callbacks/read-attempt-request.ts";
 import { attachUpstreamRoute } from "./tasks/attach-upstream.ts";
 import { cancelTaskRoute } from "./tasks/cancel-task.ts";
+import { pauseHostRoute, resumeHostRoute } from "./hosts/pause-host.ts";
 import { listTasksRoute } from "./search/list-tasks.ts";
 import { listHostsRoute, readHostRoute } from "./search/read-hosts.ts";
 import { readMetrics } from "./search/read-metrics.ts";
@@ -129,6 +130,8 @@ export const ROUTES = [
   readSeriesRoute,
   listHostsRoute,
   readHostRoute,
+  pauseHostRoute,
+  resumeHostRoute,
   readProblemsRoute,
   readMetrics,
   redeliverManyRoute,

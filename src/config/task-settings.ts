@@ -4,6 +4,8 @@ import type { Keyring } from "../security/keyring.ts";
 import type { Config } from "./config.ts";
 import { outputLinksOf } from "./linked-outputs.ts";
 
+const NONE_PAUSED: ReadonlyMap<string, number> = new Map();
+
 /**
  * Returns the settings that decide what happens to tasks, selected from the configuration for src/core, which applies
  * them.
@@ -23,6 +25,7 @@ export function policyOf(
     retentionMs: config.retentionMs,
     indexRetentionMs: config.indexRetentionMs,
     pausedAt: config.paused ? now : null,
+    pausedHosts: NONE_PAUSED,
     polls: config.polls,
     customerPolls: config.customerPolls,
     sealingIds: sealingKeys,

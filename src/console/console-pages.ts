@@ -16,7 +16,13 @@ import {
 import { accountsPage, addAccount } from "./accounts/accounts-page.tsx";
 import { providersPage } from "./providers/providers-page.tsx";
 import { problemPage, type Refused } from "./problem/problem-page.tsx";
-import { hostPage, redeliverOne, testHost } from "./host/host-page.tsx";
+import {
+  hostPage,
+  pauseHostForm,
+  redeliverOne,
+  resumeHostForm,
+  testHost,
+} from "./host/host-page.tsx";
 import { hostsPage } from "./hosts/hosts-page.tsx";
 import { loginCheck, loginPage, logIn, logOut } from "./login/login-page.tsx";
 import {
@@ -58,6 +64,8 @@ export const PAGES: readonly Page[] = [
   hostPage,
   testHost,
   redeliverOne,
+  pauseHostForm,
+  resumeHostForm,
   taskPage,
   statusPage,
   redeliver,

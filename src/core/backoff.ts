@@ -27,6 +27,30 @@ export function lookWaitMs(ageMs: number, jitter: number): number {
 }
 
 /**
+ * Longest wait in milliseconds between two checks whether the receiver's host of a callback is still paused. So an
+ * attempt begins at most this long after the end of the pause.
+ */
+export const MAX_HOST_LOOK_MS = 10 * MINUTE_MS;
+/**
+ * Largest random addition to the wait between two checks whether a host is still paused, as a fraction of this wait. It
+ * is large, so that the callbacks of a host that was just repaired are spread over minutes.
+ */
+const HOST_LOOK_JITTER = 1;
+
+/**
+ * Returns the wait in milliseconds before the relay checks again whether the receiver's host of a callback is still
+ * paused: a quarter of the time for which the attempt has waited so far, at least one minute, including a random part,
+ * and at most ten minutes.
+ * @param ageMs time for which the attempt has waited so far, in milliseconds.
+ * @param jitter random number from 0 to 1.
+ */
+export function hostLookWaitMs(ageMs: number, jitter: number): number {
+  const longestMs = MAX_HOST_LOOK_MS / (1 + HOST_LOOK_JITTER);
+  const waitMs = Math.min(Math.max(ageMs / 4, MIN_LOOK_MS), longestMs);
+  return Math.round(waitMs * (1 + HOST_LOOK_JITTER * jitter));
+}
+
+/**
  * Returns the wait before the next try, in the unit of `first` and `max`. It is `first` after the first try, and
  * doubles with every further try up to `max` (exponential backoff). The attempts of a callback do not use it: they have
  * a configured schedule (policy.ts, plans/callback-attempt-plan.ts).

@@ -108,6 +108,11 @@ export interface Settings {
   readonly indexRetentionMs: number;
   /** The current time in Unix milliseconds while the relay is paused; null otherwise. */
   readonly pausedAt: number | null;
+  /**
+   * Receivers' hosts to which no callback is sent at present, each with the end of its pause in Unix milliseconds. Empty
+   * also when the isolate has not read within the last seconds which hosts are paused.
+   */
+  readonly pausedHosts: ReadonlyMap<string, number>;
   /** Poll limits by name of the connection, for the connections that can be polled. */
   readonly polls: ReadonlyMap<string, PollLimits>;
   /**

@@ -1,10 +1,17 @@
 import { changed, type Decision } from "./events/decision.ts";
-import { endAttempt, redeliver, startAttempt } from "./events/callback-attempts.ts";
+import {
+  endAttempt,
+  redeliver,
+  restStartedAttempt,
+  startAttempt,
+} from "./events/callback-attempts.ts";
 import { endCancel } from "./events/cancel-end.ts";
 import { checkCustomerKey, withoutUnneededKey } from "./events/customer-key-events.ts";
 import { cancel, cancelSubmitted, erase, endAtDeadline } from "./events/deadline-cancel-erase.ts";
 import type {
+  AttachEvent,
   AttemptEndedEvent,
+  AttemptRestedEvent,
   CallEndedEvent,
   CancelEvent,
   CancelSubmittedEvent,
@@ -68,17 +75,16 @@ function decide(
       return register(record, event, policy, now);
     case "report":
       return report(record, event, policy, now);
-    case "attach":
-      return attach(record, event, policy, now);
     case "call_started":
     case "call_refused":
     case "submit_ended":
     case "submission_lost":
     case "customer_key_checked":
       return decideOnSubmission(record, event, policy, now);
+    case "attach":
     case "hook":
     case "hook_refused":
-      return decideOnHook(record, event, policy, now);
+      return decideOnJob(record, event, policy, now);
     case "rewrite_index_row":
       return rewriteIndexRow(record, event, policy, now);
     case "cancel":
@@ -88,6 +94,7 @@ function decide(
       return decideOnEnd(record, event, policy, now);
     case "redeliver":
     case "attempt_started":
+    case "attempt_rested":
     case "attempt_ended":
       return decideOnCallback(record, event, policy, now);
     case "charge_ended":
@@ -108,20 +115,29 @@ function decide(
   }
 }
 
-function decideOnHook(
+function decideOnJob(
   record: TaskRecord | null,
-  event: HookEvent | HookRefusedEvent,
+  event: AttachEvent | HookEvent | HookRefusedEvent,
   policy: Policy,
   now: number,
 ): Decision {
-  return event.type === "hook"
-    ? counted("hooks", applyHook(record, event, policy, now))
-    : refuseHook(record, event, now);
+  switch (event.type) {
+    case "attach":
+      return attach(record, event, policy, now);
+    case "hook":
+      return counted("hooks", applyHook(record, event, policy, now));
+    case "hook_refused":
+      return refuseHook(record, event, now);
+  }
 }
 
 function decideOnCallback(
   record: TaskRecord | null,
-  event: RedeliverEvent | { readonly type: "attempt_started" } | AttemptEndedEvent,
+  event:
+    | RedeliverEvent
+    | { readonly type: "attempt_started" }
+    | AttemptRestedEvent
+    | AttemptEndedEvent,
   policy: Policy,
   now: number,
 ): Decision {
@@ -130,6 +146,8 @@ function decideOnCallback(
       return redeliver(record, event, policy, now);
     case "attempt_started":
       return startAttempt(record, policy, now);
+    case "attempt_rested":
+      return restStartedAttempt(record, event, policy, now);
     case "attempt_ended":
       return endAttempt(record, event, policy, now);
   }

@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import { CALLBACK_STATUSES } from "../core/record/callback.ts";
 import { FOUND_BY } from "../core/record/finding.ts";
 import { OUTCOMES } from "../core/record/outcome.ts";
 import { REFUSAL_CLASSES } from "../core/record/refusal.ts";
@@ -27,7 +28,7 @@ export const RowSchema = z.object({
   keptOutputs: Int,
   keptBytes: Int,
   lostOutputs: Int,
-  callback: z.nullable(z.enum(["waiting", "sending", "retrying", "delivered", "failed"])),
+  callback: z.nullable(z.enum(CALLBACK_STATUSES)),
   attempts: Int,
   outcomes: z.partialRecord(z.enum(OUTCOMES), Int),
   lastOutcome: z.nullable(Text),

@@ -17,7 +17,7 @@ export interface Filters {
   readonly refusal: string | null;
   /** Filter for tasks with an output that the relay could not copy: `lost`. */
   readonly outputs: string | null;
-  /** Filter for the status of the callback; `open` stands for `sending` and `retrying`. */
+  /** Filter for the status of the callback; `open` stands for those of callbacks that go on. */
   readonly callback: string | null;
   readonly model: string | null;
   readonly provider: string | null;

@@ -1,5 +1,6 @@
 import { retryable } from "cloudflare:durable-objects";
 import { DurableObject } from "cloudflare:workers";
+import { type HostPause, MAX_PAUSES } from "../core/plans/host-pause.ts";
 import { AlertSlots } from "./alert-slots.ts";
 
 /**
@@ -11,6 +12,7 @@ import { AlertSlots } from "./alert-slots.ts";
  */
 export type IndexAlert = "lagging" | "uncounted" | "full" | "silent";
 
+const PAUSE_PREFIX = "pause:";
 const PREFIX = "session:";
 /**
  * Largest number of expired entries about ended sessions that one logout erases. Logouts erase such entries so that the
@@ -19,20 +21,30 @@ const PREFIX = "session:";
 const MAX_ERASED = 100;
 
 /**
- * Durable Object of the whole deployment: there is one, `deployment` (binding `DEPLOYMENT`). It stores two kinds of
- * unrelated data, which are in one class because each exists once, is seldom used and needs no alarm.
+ * Durable Object of the whole deployment: there is one, `deployment` (binding `DEPLOYMENT`). It stores three kinds
+ * of unrelated data, which are in one class because each exists once, is small and needs no alarm.
  *
  * - Sessions of the console that have ended before their time, because somebody has logged out (`session:<end>:<id>`),
  *   so that a copy of the session's cookie is worth nothing. Each entry is erased by a later logout, after the time at
  *   which the session would have ended anyway. `console/session/session.ts` stores a logout, and each isolate asks
  *   about a session at most once a minute.
+ * - Paused hosts of receivers (`pause:<host>`). `api/hosts/pause-host.ts` stores a pause. Each isolate that starts attempts
+ *   of callbacks reads all of them at most once in eight seconds (`host-pauses.ts`); while nothing is paused, it reads no
+ *   row. Pauses that are over are erased by a later order.
  * - Times of the last alerts about the index (`alerted_at:<kind>`). The cron trigger asks for them every ten minutes,
  *   and only while something is wrong (`cron.ts`).
  */
 export class DeploymentObject extends DurableObject<object> {
   static {
     // The platform may repeat these calls after a lost connection, because a second call changes nothing more.
-    for (const name of ["endSession", "isSessionEnded"] as const) retryable(this.prototype[name]);
+    for (const name of [
+      "endSession",
+      "isSessionEnded",
+      "hostPauses",
+      "pauseHost",
+      "resumeHost",
+    ] as const)
+      retryable(this.prototype[name]);
   }
 
   readonly #alerts = new AlertSlots(this.ctx.storage.kv);
@@ -52,6 +64,40 @@ export class DeploymentObject extends DurableObject<object> {
 
   isSessionEnded(id: string, until: number): boolean {
     return this.ctx.storage.kv.get(keyOf(id, until)) !== undefined;
+  }
+
+  /** Returns the hosts that are paused now. */
+  hostPauses(): readonly HostPause[] {
+    const now = Date.now();
+    return this.#pauses().filter(({ until }) => until > now);
+  }
+
+  /**
+   * Pauses a host, or moves the end of its pause.
+   * @returns false when too many hosts are paused already.
+   */
+  pauseHost(pause: HostPause): boolean {
+    const { kv } = this.ctx.storage;
+    const now = Date.now();
+    const { over = [], present = [] } = Object.groupBy(this.#pauses(), ({ until }) =>
+      until <= now ? "over" : "present",
+    );
+    const isNew = present.every(({ host }) => host !== pause.host);
+    if (isNew && present.length >= MAX_PAUSES) return false;
+    for (const { host } of over) kv.delete(PAUSE_PREFIX + host);
+    kv.put(PAUSE_PREFIX + pause.host, pause);
+    return true;
+  }
+
+  /** Ends the pause of a host. */
+  resumeHost(host: string): void {
+    this.ctx.storage.kv.delete(PAUSE_PREFIX + host);
+  }
+
+  /** Returns the stored pauses, also those that are over. */
+  #pauses(): readonly HostPause[] {
+    const entries = this.ctx.storage.kv.list<HostPause>({ prefix: PAUSE_PREFIX });
+    return Array.from(entries, ([, pause]) => pause);
   }
 
   /**

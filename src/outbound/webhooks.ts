@@ -3,10 +3,12 @@ import { isWanted } from "../config/operator-events.ts";
 import type { Runtime } from "../config/runtime.ts";
 import { type AttemptResult, unansweredAttempt } from "../core/record/callback.ts";
 import type { Delivery } from "../core/duties/callback-attempt.ts";
+import type { ProgressCallback } from "../core/events/progress-callback.ts";
 import type { EndpointCopy } from "../core/record/endpoint-copy.ts";
 import type { Account } from "../core/record/task.ts";
 import type { Refund } from "../core/duties/refund.ts";
 import type { Release } from "../core/duties/release.ts";
+import { traceHeaders } from "../core/record/trace.ts";
 import { toSeconds } from "../core/time.ts";
 import { LISTEN_URL } from "../core/url.ts";
 import { log } from "../lib/log.ts";
@@ -19,6 +21,7 @@ import {
   type Secrets,
 } from "../security/keyring.ts";
 import { sign, signedHeaders } from "../security/signature.ts";
+import type { HeaderValues } from "../security/sealed-headers.ts";
 import { checkCallbackUrl } from "../security/url-rules.ts";
 import { headersOfEndpoint, withoutHeaderValues } from "./endpoint-headers.ts";
 import { post, type PostRequest } from "./http.ts";
@@ -50,24 +53,71 @@ export async function deliver(
   runtime: Runtime,
   toListeners: SendToListeners,
 ): Promise<AttemptResult> {
-  const { config, keyring } = runtime;
-  const { account, endpoint, origin, taskId, url } = delivery;
-  const rules = callbackUrlRulesOf(config, origin, account !== null);
-  if (!checkCallbackUrl(url, rules).ok) return unansweredAttempt("blocked");
+  if (isForbidden(delivery, runtime)) return unansweredAttempt("blocked");
+  const own = await ownHeaders(delivery, runtime);
+  if (own === null) return unansweredAttempt("blocked");
+  const request = await callbackRequest(delivery, runtime);
+  const result = await sendTo(delivery, request, own, runtime, toListeners);
+  return { ...result, sentDigest: await headersDigest(request.headers) };
+}
+
+/**
+ * Sends a progress callback. Its URL is checked and its request signed as those of any callback, under a `webhook-id` of
+ * its own.
+ * @param mayStart is asked right before the request leaves.
+ * @returns null when `mayStart` has answered false, so that nothing was sent.
+ */
+export async function deliverProgress(
+  callback: ProgressCallback,
+  runtime: Runtime,
+  toListeners: SendToListeners,
+  mayStart: () => boolean,
+): Promise<AttemptResult | null> {
+  if (isForbidden(callback, runtime)) return unansweredAttempt("blocked");
+  const own = await ownHeaders(callback, runtime);
+  if (own === null) return unansweredAttempt("blocked");
+  const request = await progressRequest(callback, `progress_${crypto.randomUUID()}`, runtime);
+  return mayStart() ? sendTo(callback, request, own, runtime, toListeners) : null;
+}
+
+/** The receiver of a callback. */
+type Receiver = Pick<Delivery, "taskId" | "account" | "endpoint" | "origin" | "url">;
+
+/** Returns the headers of the endpoint that gets a callback. Null when they cannot be decrypted any more. */
+async function ownHeaders(
+  { account, endpoint, taskId }: Receiver,
+  { keyring }: Runtime,
+): Promise<HeaderValues | null> {
   const own = await headersOfEndpoint(endpoint, account?.id ?? null, keyring);
   if (own === null) {
     const line = { task_id: taskId, endpoint: endpoint?.name ?? null };
     log({ event: "callback.headers_unreadable", ...line }, "error");
-    return unansweredAttempt("blocked");
   }
-  const { headers, body } = await callbackRequest(delivery, runtime);
-  const request = { url, headers: { ...own, ...headers }, body };
-  const timeoutMs = config.callbackTimeoutMs;
-  const result =
+  return own;
+}
+
+/** Tells whether the URL rules refuse the URL of a callback. */
+function isForbidden({ account, origin, url }: Receiver, { config }: Runtime): boolean {
+  return !checkCallbackUrl(url, callbackUrlRulesOf(config, origin, account !== null)).ok;
+}
+
+/**
+ * Sends the request of a callback to its URL or, for `listen:`, to the listeners of its account.
+ * @param own headers of the endpoint. The result does not contain their values.
+ */
+async function sendTo(
+  { account, url }: Receiver,
+  request: PostRequest,
+  own: HeaderValues,
+  { config }: Runtime,
+  toListeners: SendToListeners,
+): Promise<AttemptResult> {
+  const whole = { ...request, headers: { ...own, ...request.headers } };
+  const sending =
     url === LISTEN_URL && account !== null
-      ? await toListeners(account.id, request, timeoutMs)
-      : await post(request, timeoutMs);
-  return { ...withoutHeaderValues(result, own), sentDigest: await headersDigest(headers) };
+      ? toListeners(account.id, whole, config.callbackTimeoutMs)
+      : post(whole, config.callbackTimeoutMs);
+  return withoutHeaderValues(await sending, own);
 }
 
 /** Data from which the request of an attempt of a callback is computed. */
@@ -78,22 +128,51 @@ export type CallbackInput = Omit<Delivery, "provider">;
  * nobody. Computing it again later gives the same request, as long as the
  * secrets and the public address of the relay stay the same, because both signature schemes are deterministic.
  */
-export async function callbackRequest(
-  { account, endpoint, origin, taskId, status, number, startedAt, url, body }: CallbackInput,
+export function callbackRequest(input: CallbackInput, runtime: Runtime): Promise<PostRequest> {
+  const message = { id: `msg_${input.taskId}`, type: `task.${input.status}` };
+  return requestOf(input, message, runtime);
+}
+
+/**
+ * Returns the request of a progress callback.
+ * @param id value of `webhook-id`, which no other callback has.
+ */
+function progressRequest(
+  callback: ProgressCallback,
+  id: string,
+  runtime: Runtime,
+): Promise<PostRequest> {
+  return requestOf({ ...callback, number: 1 }, { id, type: "task.processing" }, runtime);
+}
+
+async function requestOf(
+  {
+    account,
+    endpoint,
+    origin,
+    taskId,
+    number,
+    startedAt,
+    url,
+    body,
+    trace,
+  }: Omit<CallbackInput, "status">,
+  { id, type }: { readonly id: string; readonly type: string },
   { config, keyring }: Runtime,
 ): Promise<PostRequest> {
   const callbackSecrets = await callbackSecretsOf(account, endpoint, config, keyring);
   return signedRequest({
     url,
     body,
-    id: `msg_${taskId}`,
+    id,
     signedAt: startedAt,
     headers: {
       "User-Agent": `TaskRelay/1 (+${config.publicUrl ?? origin})`,
-      "X-Event": `task.${status}`,
+      "X-Event": type,
       "X-Task-Id": taskId,
       "X-Timestamp": String(toSeconds(startedAt)),
       "X-Attempt": String(number),
+      ...traceHeaders(trace),
     },
     keys: { callbackSecrets, signingKeys: keyring.signingKeys },
   });

@@ -119,6 +119,7 @@ async function madeOf(secrets: Secrets, signingKeys: readonly SigningKey[]): Pro
 /**
  * Returns the secrets that sign the callbacks of an account. By default these are the secrets of the present, the next
  * and the previous generation, so that a receiver can change to the new secret at any time, before or after a rotation.
+ * The first generation, 1, has no previous one.
  */
 export async function accountSecrets(
   { relaySecrets }: Secrets,
@@ -151,7 +152,9 @@ async function secretsLabelled(
   generations: readonly number[],
 ): Promise<HmacSecret[]> {
   const secrets = await Promise.all(
-    generations.map((number) => derivedSecrets(relaySecrets, `${label}/${number}`)),
+    generations
+      .filter((number) => number > 0)
+      .map((number) => derivedSecrets(relaySecrets, `${label}/${number}`)),
   );
   return secrets.flat();
 }

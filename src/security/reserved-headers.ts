@@ -5,6 +5,8 @@
 const RESERVED: ReadonlySet<string> = new Set([
   "content-type",
   "user-agent",
+  "traceparent",
+  "tracestate",
   // Of the body and the connection (RFC 9110, RFC 9112).
   "accept-encoding",
   "connection",

@@ -45,7 +45,7 @@ export const PERMISSIONS = {
   report: { operators: ["operate", "all"], accounts: [] },
   /**
    * Permission to register tasks, to wake them, to write their index rows again, to attach providers' jobs to them, and
-   * to read and change the endpoints of the relay.
+   * to read and change the endpoints of the relay, and to pause receivers' hosts.
    */
   operate: { operators: ["operate", "all"], accounts: [] },
   /** Permission to submit jobs through the relay. An account may submit only what is offered to it. */

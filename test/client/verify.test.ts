@@ -97,6 +97,16 @@ it.each([NOW_S - 300, NOW_S + 300])(
   },
 );
 
+const PROGRESS = { id: "task-1", status: "processing", model: "m", created_at: 1, progress: null };
+
+it("verify reads a progress callback for a receiver that asks for progress, and refuses it for any other", async () => {
+  const body = JSON.stringify(PROGRESS);
+  const asked = verify(requestOf(signed(body), body), SECRET, { progress: true });
+  await expect(asked).resolves.toMatchObject({ task: PROGRESS });
+  const other = verify(requestOf(signed(body), body), SECRET);
+  await expect(other).rejects.toMatchObject({ failure: "not_a_task" });
+});
+
 const without = (name: string) => ({ ...signed(BODY), [name]: "" });
 it.each<[string, Request, Partial<VerificationError>]>([
   ["no id", requestOf(without("webhook-id")), { failure: "missing_header", header: "webhook-id" }],

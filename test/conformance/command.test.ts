@@ -180,6 +180,42 @@ it.each(BROKEN)(
   },
 );
 
+it.each<[string, Receiver["answer"], string, RegExp]>([
+  [
+    "takes the end of a task for a repetition of its progress",
+    byTask(),
+    "end-after-progress",
+    /^It does not act .+: it takes the end for a repetition/,
+  ],
+  [
+    "expects a number as the progress",
+    (...its) => (its[2].includes(`:null`) ? { status: 500 } : CORRECT.answer(...its)),
+    "progress-unknown",
+    /^It answers 500 .+: it expects a number/,
+  ],
+])(
+  "npm run conformance -- --progress names the fault of a receiver that asks for progress and %s",
+  async (_, answer, wrong, sentence) => {
+    expect(await playedBesideCorrect({ answer }, {}, true)).toEqual({
+      isRight: false,
+      wrong,
+      sentences: [expect.stringMatching(sentence)],
+    });
+  },
+);
+
+/** Returns how a receiver answers that recognises repetitions by the id of the task. */
+function byTask(): Receiver["answer"] {
+  const seen = new Set<string>();
+  return (isVerified, isNew, body) => {
+    if (!isVerified) return CORRECT.answer(isVerified, isNew, body);
+    const { id }: { readonly id: string } = JSON.parse(body);
+    const acted = !seen.has(id);
+    seen.add(id);
+    return { status: 204, acted };
+  };
+}
+
 it("when a receiver answers no request, npm run conformance reports this after some requests and does not send the others", async () => {
   const url = await listen({ answer: () => "hang" });
   expect(await played(url, SECRET, 0.2)).toEqual({

@@ -4,11 +4,11 @@ import { runConformance } from "../../scripts/conformance/run.ts";
 import { listen, PRIVATE_KEY, type Receiver, SECRET } from "./receiver.ts";
 
 /** Returns the names of the cases that were played and of those that went wrong, and the sentences after them. */
-async function casesPlayed(url: string, secret = SECRET, timeoutS = 10) {
+async function casesPlayed(url: string, secret = SECRET, timeoutS = 10, hasProgress = false) {
   const lines: string[] = [];
   const scheme = await schemeOf(secret);
   if (scheme === null) throw new Error("no secret");
-  const target = { url: new URL(url), scheme, timeoutS };
+  const target = { url: new URL(url), scheme, timeoutS, hasProgress };
   const isRight = await runConformance(target, (line) => void lines.push(line));
   const named = (mark: RegExp) => {
     const names = lines.flatMap((line) => mark.exec(line)?.[1] ?? []);
@@ -36,11 +36,12 @@ export async function played(...its: Parameters<typeof casesPlayed>) {
 export async function playedBesideCorrect(
   parts: Partial<Receiver>,
   control: Partial<Receiver> = {},
+  hasProgress = false,
 ) {
   const secret = control.isSigned === undefined ? SECRET : PRIVATE_KEY;
-  const correct = await casesPlayed(await listen(control), secret);
+  const correct = await casesPlayed(await listen(control), secret, 10, hasProgress);
   expect(correct).toMatchObject({ isRight: true, wrong: "", sentences: [] });
-  const { cases, ...outcome } = await casesPlayed(await listen(parts), secret);
+  const { cases, ...outcome } = await casesPlayed(await listen(parts), secret, 10, hasProgress);
   expect(cases).toBe(correct.cases);
   return outcome;
 }

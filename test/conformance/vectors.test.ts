@@ -23,7 +23,7 @@ const Vectors = z.object({
       name: z.string(),
       requests: z.array(
         z.object({
-          expected: z.enum(["act", "acknowledge", "refuse"]),
+          expected: z.enum(["act", "acknowledge", "accept", "refuse"]),
           headers: z.record(z.string(), z.string()),
           body: z.string(),
         }),
@@ -68,12 +68,12 @@ it.each<[string, z.infer<typeof Vectors>, (request: Sent) => Promise<unknown>]>(
   [
     "the package task-relay-client",
     symmetric,
-    async (request) => verifyByClient(request, symmetric.secret),
+    async (request) => verifyByClient(request, symmetric.secret, { progress: true }),
   ],
   [
     "the package task-relay-client with a public key",
     asymmetric,
-    async (request) => verifyByClient(request, asymmetric.public_key ?? ""),
+    async (request) => verifyByClient(request, asymmetric.public_key ?? "", { progress: true }),
   ],
 ])(
   "as a verifier of signatures, %s accepts exactly those test requests in the folder conformance whose signature and timestamp are valid",

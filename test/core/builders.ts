@@ -70,6 +70,7 @@ export function aPolicy(changes: Partial<Policy> = {}): Policy {
     retentionMs: 28 * DAY,
     indexRetentionMs: 7 * DAY,
     pausedAt: null,
+    pausedHosts: new Map(),
     polls: new Map([[CONNECTION, LIMITS]]),
     customerPolls: new Map([[CONNECTION, LIMITS]]),
     sealingIds: new Set([SEALED_WITH]),
@@ -107,8 +108,8 @@ type RegistrationChanges = Partial<Registration & Omit<RegisterEvent, "type" | "
 
 export function aRegistration(changes: RegistrationChanges = {}): RegisterEvent {
   const { id = ID, model = MODEL, origin = ORIGIN, account = null, ...others } = changes;
-  const { chargeId = null, job = null, deadlineMs = null, keyName = null, ...given } = others;
-  const { endpoint, ...rest } = given;
+  const { chargeId = null, job = null, deadlineMs = null, keyName = null, ...further } = others;
+  const { endpoint, trace, ...rest } = further;
   const registration = {
     callbackUrl: URL_A,
     provider: null,
@@ -120,7 +121,11 @@ export function aRegistration(changes: RegistrationChanges = {}): RegisterEvent 
     ...rest,
   };
   const event = { id, model, account, chargeId, origin, registration, keyName, job, deadlineMs };
-  return { type: "register", ...event, ...(endpoint !== undefined && { endpoint }) };
+  const added = {
+    ...(endpoint !== undefined && { endpoint }),
+    ...(trace !== undefined && { trace }),
+  };
+  return { type: "register", ...event, ...added };
 }
 
 type Completion = Extract<UpstreamResult, { status: "completed" }>;

@@ -30,7 +30,6 @@ import { apply } from "./decisions.ts";
 
 const COPY = {
   name: "orders",
-  events: ["completed", "failed"],
   headers: { names: ["Authorization"], sealedWith: "secret-1", nonce: "n", ciphertext: "c" },
   secret: { id: "one", generation: 2 },
 } as const;
@@ -111,7 +110,7 @@ describe("a task with an endpoint", () => {
   ] as const)(
     "a task that ends as %s, with an endpoint of the events %j, has a callback only if its end is among them",
     (_status, events, result, isTold) => {
-      const open = registered({ ...ASKED, copy: { ...COPY, events } });
+      const open = registered({ ...ASKED, events });
       const ended = apply(open, aReport(result));
       expect(isTerminal(ended) && ended.callback !== null).toBe(isTold);
     },
@@ -155,7 +154,7 @@ describe("a redelivery to an endpoint", () => {
   it("during a pause the waiting attempt goes to the endpoint", () => {
     const first = apply(registered(), aReport(aCompletion()));
     const waiting = apply(first, anEndAs(1, "rejected"));
-    const other = { ...ASKED, url: URL_A, copy: { name: "other", events: ["failed"] } } as const;
+    const other = { ...ASKED, url: URL_A, copy: { name: "other" } } as const;
     const paused = aPolicy({ pausedAt: NOW });
     const joined = callbackOf(apply(waiting, order({ endpoint: other }), NOW, paused));
     expect(joined).toMatchObject({

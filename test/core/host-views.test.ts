@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 import { failuresOf, hostViews } from "../../src/api/search/host-views.ts";
+import { toSeconds } from "../../src/core/time.ts";
 import {
   aCount,
   aFailure,
@@ -17,7 +18,7 @@ import {
 const byHour = (cells: Readonly<Record<number, number>>) =>
   Array.from({ length: 24 }, (_, n) => cells[n] ?? 0);
 
-it("the list of the hosts that receive callbacks begins with those that fail now, then those with most failures, each with its counts of the last 24 hours", () => {
+it("the list of the hosts that receive callbacks begins with those that fail now, then those with most failures, each with its counts of the last 24 hours; a paused host is in it without any callback", () => {
   const counts = [
     aCount(0, "delivered", 3, "good"),
     aCount(24, "delivered", 2, "good"),
@@ -25,11 +26,15 @@ it("the list of the hosts that receive callbacks begins with those that fail now
     aCount(1, "delivered", 2, "bad"),
     aCount(1, "waiting", 5, ""),
   ];
-  const hosts = hostViews(indexOf({ failed: THREE, counts }), NOW);
-  expect(hosts.map(({ host }) => host)).toEqual([HOST, "bad", "good"]);
+  const paused = new Map([
+    ["bad", NOW + HOUR],
+    ["quiet", NOW + 2 * HOUR],
+  ]);
+  const hosts = hostViews(indexOf({ failed: THREE, counts }), paused, NOW);
+  expect(hosts.map(({ host }) => host)).toEqual([HOST, "bad", "good", "quiet"]);
   const [failing, bad] = hosts;
   expect(failing).toMatchObject({
-    callbacks: { total: 0, delivered: 0, failed: 0, sending: 0, retrying: 0 },
+    callbacks: { total: 0, delivered: 0, failed: 0, sending: 0, retrying: 0, paused: 0 },
     success_rate: null,
     failing: {
       since: secondsAgo(30),
@@ -38,14 +43,16 @@ it("the list of the hosts that receive callbacks begins with those that fail now
       outcome: "rejected",
       status_code: 503,
     },
+    paused_until: null,
     last_failed_at: secondsAgo(5),
   });
   expect(bad).toEqual({
     host: "bad",
-    callbacks: { total: 4, delivered: 2, failed: 2, sending: 0, retrying: 0 },
+    callbacks: { total: 4, delivered: 2, failed: 2, sending: 0, retrying: 0, paused: 0 },
     success_rate: 0.5,
     attempts_per_callback: 2,
     failing: null,
+    paused_until: toSeconds(NOW + HOUR),
     last_failed_at: null,
     last_delivered_hour: (THIS_HOUR - HOUR) / 1000,
     callbacks_by_hour: byHour({ 0: 2, 22: 2 }),

@@ -1,7 +1,8 @@
 import { expect, it } from "vitest";
 import type { StoredOffer } from "../../src/core/offers/book-change.ts";
 import { bookAfter, EMPTY_BOOK, type KnownOffer } from "../../src/core/offers/offer-book.ts";
-import { readingNeeded } from "../../src/core/offers/offer-freshness.ts";
+import { readingNeeded } from "../../src/core/freshness.ts";
+import { OFFER_FRESHNESS } from "../../src/core/offers/offer-freshness.ts";
 import type { Offer } from "../../src/core/offers/offer.ts";
 
 function stored(name: string, version: number, content: string | null = "{}"): StoredOffer {
@@ -94,5 +95,5 @@ it.each([
     { readAt: NOW + SECOND, failedAt: null },
   ],
 ] as const)("the reading that a request needs is %s for offers %s", (need, _, times) => {
-  expect(readingNeeded(times, NOW)).toBe(need);
+  expect(readingNeeded(times, OFFER_FRESHNESS, NOW)).toBe(need);
 });

@@ -23,6 +23,7 @@ function aStep(
       waiting: 0,
       sending: 0,
       retrying: 0,
+      paused: 0,
       delivered: 0,
       failed: 0,
       attempts: 0,

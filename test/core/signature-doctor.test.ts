@@ -1,5 +1,10 @@
 import { expect, it, vi } from "vitest";
-import { examine, type Received, type Sent } from "../../src/security/doctor/examine.ts";
+import {
+  examine,
+  type OtherSigner,
+  type Received,
+  type Sent,
+} from "../../src/security/doctor/examine.ts";
 import type { Fault, Verdict } from "../../src/security/doctor/verdict.ts";
 import { hmacSecret, hmacKey } from "../../src/security/hmac.ts";
 import { keyringOf, accountSecrets } from "../../src/security/keyring.ts";
@@ -21,6 +26,13 @@ const ALL = {
 };
 const PRESENT = ACCOUNT.generation;
 
+function otherSigners(secrets: typeof keyring.callbackSecrets): readonly OtherSigner[] {
+  return secrets.map(({ key }) => {
+    const signer = { name: { scheme: "v1", age: "current" }, key } as const;
+    return { what: "a secret of the relay itself", signer };
+  });
+}
+
 /** The task's callback: attempts 1 and 2, the second 180 s after the first. */
 const SENT: Sent = {
   taskId: ID,
@@ -28,12 +40,10 @@ const SENT: Sent = {
   attempts: [1, 2].map((number) => ({ number, startedAt: NOW + (number - 1) * 180_000 })),
   account: ACCOUNT.id,
   signers: await signersOf({ account: ACCOUNT }, PRESENT, config, keyring),
-  others: keyring.callbackSecrets.map(({ key }) => {
-    return {
-      what: "a secret of the relay itself",
-      signer: { name: { scheme: "v1", age: "current" }, key },
-    };
-  }),
+  others: [
+    async () => await Promise.resolve([]),
+    async () => await Promise.resolve(otherSigners(keyring.callbackSecrets)),
+  ],
   sign: (timestamp) => sign({ id: `msg_${ID}`, timestamp, body: BODY }, ALL),
 };
 
@@ -210,6 +220,7 @@ it("the signature doctor, which checks a received callback, calls it valid when 
   expect(await verdictOn({})).toEqual({
     verdict: "valid",
     signed_by: [...SECRETS, KEY],
+    signed_with: `secret no. ${PRESENT} (current) of the account ${ACCOUNT.id}, not a secret of the relay itself`,
     account: ACCOUNT.id,
     attempt: 1,
     age_s: 1,
@@ -224,12 +235,30 @@ it.each([
   "the signature doctor, which checks a received callback, calls a validly signed one stale when it %s",
   async (_, ageS, code) => {
     const verdict = await verdictOn({}, NOW + ageS * 1_000);
-    expect(verdict).toMatchObject({ verdict: "stale", age_s: ageS, faults: [{ code, by_s: 112 }] });
+    expect(verdict).toMatchObject({
+      verdict: "stale",
+      signed_with: expect.stringContaining(
+        `of the account ${ACCOUNT.id}, not a secret of the relay`,
+      ),
+      age_s: ageS,
+      faults: [{ code, by_s: 112 }],
+    });
   },
 );
 
 it.each([
-  ["the previous secret of the account", ALL.callbackSecrets.slice(2), [SECRETS[2]], []],
+  [
+    "the previous secret of the account",
+    ALL.callbackSecrets.slice(2),
+    [SECRETS[2]],
+    [
+      {
+        code: "old_secret",
+        message: `There is no signature with the present secret of the account ${ACCOUNT.id}, only with older ones.`,
+        cure: `Verify with the older secret too (GET /v1/accounts/${ACCOUNT.id}/signing-secrets): a task keeps the secrets of the time of its creation.`,
+      },
+    ],
+  ],
   ["the Ed25519 key", [], [KEY], [{ code: "only_v1a" }]],
 ])(
   "the signature doctor, which checks a received callback, calls it valid even if it is signed only with %s, and names this secret or key",
@@ -239,6 +268,25 @@ it.each([
     expect(await verdictOn({ headers })).toMatchObject({ verdict: "valid", signed_by, faults });
   },
 );
+
+it("the signature doctor says of a callback that is too old and signed with a secret of the relay, not of the account, both", async () => {
+  const headers = await signed({ keys: only([...keyring.callbackSecrets]) });
+  expect(await verdictOn({ headers }, NOW + 412_000)).toMatchObject({
+    verdict: "invalid",
+    attempt: 1,
+    age_s: 412,
+    faults: [
+      { code: "wrong_secret", message: expect.stringMatching(/, but with a secret of the relay/) },
+      { code: "too_old", by_s: 112 },
+    ],
+  });
+});
+
+it("the signature doctor names an Ed25519 key as that of the relay when only its signature has arrived", async () => {
+  const headers = await signed({ keys: { callbackSecrets: [], signingKeys: ALL.signingKeys } });
+  const { signed_with } = await verdictOn({ headers });
+  expect(signed_with).toBe("an Ed25519 key of the relay, which signs for all accounts");
+});
 
 it("the signature doctor, when it gets a validly signed callback of another task than the one that is examined, names that other task", async () => {
   const body = BODY.replace(ID, OTHER_ID);

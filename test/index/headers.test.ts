@@ -75,7 +75,7 @@ async function exampleOf({ method, path }: Route): Promise<Example> {
   const filled = path
     .replace("{id}", task)
     .replace("{account}", account)
-    .replace("{host}", "client.example.net")
+    .replace("{host}", "paused.example.net")
     .replace("{connection}", "nobody")
     .replace("{+path}", "jobs")
     .replace("{number}", "1")

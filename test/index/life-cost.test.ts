@@ -10,6 +10,7 @@ import {
   plus,
   POLLED_ALONE,
   POLLED_ONCE,
+  PROGRESS_CALLBACK,
   READERS,
   REPEATED_ATTEMPT,
 } from "../../scripts/cost/lives.ts";
@@ -126,6 +127,12 @@ const LIVES: readonly Life[] = [
     live: liveHooked,
   },
   {
+    meters: plus(hooked, PROGRESS_CALLBACK),
+    kind: "tells its receiver that its job runs, and ends by a hook of the provider ark, in a relay with an index,",
+    index: "works",
+    live: liveTold,
+  },
+  {
     meters: submitted,
     kind: "is submitted to ark by the relay and ends by a hook, in a relay with an index",
     index: "works",
@@ -202,8 +209,12 @@ async function liveRegistered(life: MeteredLife, { endAt, account }: Facts): Pro
 }
 
 /** Registers a task, attaches a job one second later, and returns the hook URL; null for a provider without hooks. */
-async function attached(life: MeteredLife, provider: string): Promise<string | null> {
-  const body = { id: life.id, ...created, provider };
+async function attached(
+  life: MeteredLife,
+  provider: string,
+  fields: object = {},
+): Promise<string | null> {
+  const body = { id: life.id, ...created, provider, ...fields };
   const Registered = z.object({ hook_url: z.string().optional() });
   const answer = await life.send("/v1/tasks", { body });
   await life.liveUntil(START + SECOND);
@@ -229,6 +240,11 @@ async function liveEndless(life: MeteredLife): Promise<void> {
 
 async function liveHooked(life: MeteredLife, { endAt }: Facts): Promise<void> {
   await sendHooks(life, (await attached(life, "ark")) ?? "", endAt);
+}
+
+async function liveTold(life: MeteredLife, { endAt }: Facts): Promise<void> {
+  const fields = { callback_events: ["completed", "failed", "progress"] };
+  await sendHooks(life, (await attached(life, "ark", fields)) ?? "", endAt);
 }
 
 /** Submits a job to Ark through the relay, and lets the job send its hooks. */

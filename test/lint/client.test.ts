@@ -6,7 +6,7 @@ import { ROOT } from "../process/harness/child.ts";
 
 const CLIENT = join(ROOT, "client");
 
-it("the client and its dependencies are at most 7 KiB, minified and gzipped, as the client's README says", async () => {
+it("the client and its dependencies are at most 7.5 KiB, minified and gzipped, as the client's README says", async () => {
   const { outputFiles } = await build({
     entryPoints: [join(CLIENT, "src/index.ts")],
     bundle: true,
@@ -16,5 +16,5 @@ it("the client and its dependencies are at most 7 KiB, minified and gzipped, as 
   });
   const bytes = gzipSync(outputFiles[0]?.contents ?? "", { level: 9 }).length;
   expect(bytes).toBeGreaterThan(4096);
-  expect(bytes).toBeLessThanOrEqual(7 * 1024);
+  expect(bytes).toBeLessThanOrEqual(7.5 * 1024);
 });

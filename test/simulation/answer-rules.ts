@@ -187,8 +187,9 @@ function settledFault(answer: Answer, before: TerminalTask): string | null {
         decision.kind === "reject" && decision.rejection.code === "unknown_endpoint",
     });
   }
-  const isJoined = setting.isPaused && before.callback?.state.kind === "due";
-  const fault = isJoined ? joinedFault(event, before.callback, decision) : null;
+  const waiting = setting.isPaused || isResting(before.callback) ? before.callback : null;
+  const isJoined = waiting?.state.kind === "due";
+  const fault = isJoined ? joinedFault(event, waiting, decision) : null;
   if (fault !== null) return fault;
   if (decision.kind !== "changed" || !isEnded(decision.record)) {
     const isRefused = isJoined ? key === null : decision.kind === "reject" && !isReused(decision);
@@ -210,6 +211,11 @@ function settledFault(answer: Answer, before: TerminalTask): string | null {
       orders,
     ),
   });
+}
+
+/** Tells whether the next attempt of a callback rests because its receiver's host is paused. */
+function isResting(callback: Callback | null): boolean {
+  return callback?.state.kind === "due" && callback.state.rest !== undefined;
 }
 
 function isReused(decision: Decision): boolean {

@@ -4,6 +4,7 @@ import type { Delivery } from "../../src/core/duties/callback-attempt.ts";
 import type { OperatorNotice } from "../../src/core/duties/operator-notice-send.ts";
 import type { Refund } from "../../src/core/duties/refund.ts";
 import { isTerminal, type TaskRecord, type TerminalTask } from "../../src/core/record/task.ts";
+import { startTime } from "./callback-rules.ts";
 import { rowExpiresAt } from "./due-time.ts";
 import type { SimulatedLedger } from "./ledger.ts";
 import { firstViolation, isEqual } from "./change.ts";
@@ -18,18 +19,21 @@ interface Sending {
   readonly history: TaskHistory;
   readonly ledger: SimulatedLedger;
   readonly caller: SimulatedObject;
+  /** Time of the clock of the work loop, in Unix milliseconds. */
+  readonly now: number;
 }
 
 /** Checks promises 2 and 4 for one callback request that is about to be sent. */
 export function sendFault(
   delivery: Delivery,
-  { record, history, ledger, caller }: Sending,
+  { record, history, ledger, caller, now }: Sending,
 ): string | null {
   if (record === null || !isTerminal(record) || record.callback === null)
     return "an attempt belongs to a callback";
   const { state, series, url, terms } = record.callback;
   const { number } = delivery;
-  const most = series.ordered ?? history.scheduleMs?.length ?? history.written.mostAttempts;
+  const most =
+    series.ordered ?? history.callback.scheduleMs?.length ?? history.written.mostAttempts;
   const inSeries = history.posts.filter((post) => post.series === series.number).length + 1;
   return firstViolation({
     "the start of an attempt is durable before it is sent":
@@ -45,6 +49,10 @@ export function sendFault(
       delivery.endpoint ?? null,
       terms?.endpoint ?? null,
     ),
+    "the paused hosts are asked for before an attempt is sent":
+      caller.pausesAskedAt >= delivery.startedAt,
+    "nothing is sent to a host that is paused":
+      (caller.pausedHosts.get(new URL(url).host) ?? 0) <= now,
     "a task whose call was refused or not sent has no callback": !history.written.isWithdrawn,
     "task.failed is after the refund": record.status === "completed" || isPaidBack(record, ledger),
   });
@@ -188,7 +196,7 @@ export function asideFault(
   { now, setting }: SharedState,
 ): string | null {
   const state = record !== null && isTerminal(record) ? record.callback?.state : undefined;
-  const isInTheWay = state?.kind === "due" && state.nextAttemptAt < plannedAt + withinMs;
+  const isInTheWay = state?.kind === "due" && startTime(state) < plannedAt + withinMs;
   return firstViolation({
     "a call is not made before its time": now >= plannedAt,
     "no other call delays an attempt": !isInTheWay || setting.isPaused,

@@ -1,7 +1,7 @@
 import type { Attempt, Callback, CallbackState } from "../../src/core/record/callback.ts";
 import { NO_KEYED_REDELIVERIES } from "../../src/core/record/redelivery-keys.ts";
 import { isTerminal, type TerminalTask } from "../../src/core/record/task.ts";
-import { SECOND } from "../core/builders.ts";
+import { MINUTE, SECOND } from "../core/builders.ts";
 import { type Change, isEqual, firstViolation } from "./change.ts";
 
 const AFTER_FIRST_INTERRUPTION_MS = 5 * SECOND;
@@ -15,16 +15,14 @@ export function callbackFault(
   task: TerminalTask,
 ): string | null {
   const after = task.callback;
-  const told = toldFault(change, task);
-  if (told !== null) return told;
   if (after === null) return before === null ? null : "a callback stays";
   const from = before ?? unsent(after.url);
   if (from === after || (isAlike(from, after) && isEqual(from, after))) return null;
   const isOrdered = after.series.number > from.series.number;
-  const isHeldBack = change.setting.isPaused && from.state.kind === "due";
-  const isJoined = isHeldBack && isEqual(from.state, after.state);
-  const changed = stayFault(change, from, after, isOrdered || isJoined);
+  const changed = stayFault(change, from, after, isOrdered || isJoined(change, from, after));
   if (changed !== null) return changed;
+  const rested = restFault(change, from, after);
+  if (rested !== null || isUnopened(from, after)) return rested;
   if (from.state.kind === "in_flight") return endFault(change, from, from.state, after);
   const opened = after.state.kind === "in_flight" ? openFault(change, from, after.state) : null;
   return (
@@ -40,14 +38,60 @@ export function callbackFault(
   );
 }
 
-/** Checks that the end of a task calls its endpoint only if the endpoint is told of such an end. */
-function toldFault({ before, history: { endpoint } }: Change, task: TerminalTask): string | null {
-  if (endpoint === null || (before !== null && isTerminal(before))) return null;
-  const isTold = endpoint.events.includes(task.status);
-  return firstViolation({
-    "an end calls the endpoint exactly if the endpoint is told of it":
-      isTold === (task.callback !== null),
+/** Tells whether the next attempt waits because the relay or the receiver's host is paused. */
+function isHeldBack({ setting }: Change, { state }: Callback): boolean {
+  return state.kind === "due" && (setting.isPaused || state.rest !== undefined);
+}
+
+/**
+ * Tells whether an order may have joined the waiting attempt of a callback: this attempt waits as before, or rests no
+ * longer because the order has sent it to another host.
+ */
+function isJoined(change: Change, from: Callback, after: Callback): boolean {
+  if (!isHeldBack(change, from) || from.state.kind !== "due") return false;
+  const { rest: _, ...unrested } = from.state;
+  return isEqual(hostIn(after.url) === hostIn(from.url) ? from.state : unrested, after.state);
+}
+
+/** Returns the time of a planned attempt or, while it rests, that of the next look whether its host is still paused. */
+export function startTime({
+  nextAttemptAt,
+  rest,
+}: Omit<Extract<CallbackState, { readonly kind: "due" }>, "kind">): number {
+  return Math.max(nextAttemptAt, rest?.lookAt ?? 0);
+}
+
+/** Tells whether an attempt that was started rests without having been sent. */
+export function isUnopened(from: Callback | null, after: Callback): boolean {
+  return from?.state.kind === "in_flight" && after.state.kind === "due" && "rest" in after.state;
+}
+
+/** Checks the rest of an attempt whose receiver's host is paused. */
+function restFault({ now, instance }: Change, from: Callback, after: Callback): string | null {
+  const { state } = after;
+  if (state.kind !== "due" || state.rest === undefined || isEqual(from.state, state)) return null;
+  const { until, lookAt } = state.rest;
+  const isListed = instance.pausedHosts.get(hostIn(after.url)) === until;
+  const fault = firstViolation({
+    "an attempt rests while its host is known to be paused": isListed && until > now,
+    "the paused hosts are asked for before an attempt is due or looks again":
+      from.state.kind !== "due" || instance.pausesAskedAt >= now,
+    "a resting attempt looks again after 1 to 10 minutes":
+      lookAt >= now + MINUTE && lookAt <= now + 10 * MINUTE,
   });
+  if (fault !== null || from.state.kind !== "in_flight") return fault;
+  const { number, dueAt } = from.state;
+  return firstViolation({
+    "an attempt that was not sent does not count":
+      after.lastNumber === number - 1 &&
+      after.series.started === from.series.started - 1 &&
+      isEqual(from.attempts, after.attempts),
+    "an attempt keeps the time for which it was planned": state.nextAttemptAt === dueAt,
+  });
+}
+
+function hostIn(url: string): string {
+  return new URL(url).host;
 }
 
 /**
@@ -66,13 +110,17 @@ function stayFault(
     "a callback once delivered stays so": isDeliveredStill,
     "a callback has the schedule with which its task was created": isEqual(
       after.terms?.scheduleMs ?? null,
-      history.scheduleMs,
+      history.callback.scheduleMs,
+    ),
+    "a callback has the events with which its task was created": isEqual(
+      after.terms?.events ?? null,
+      history.callback.events,
     ),
     "a callback has the endpoint with which its task was created":
       mayChange ||
       isEqual(
         after.terms?.endpoint ?? null,
-        isFirst ? history.endpoint : (from.terms?.endpoint ?? null),
+        isFirst ? history.callback.endpoint : (from.terms?.endpoint ?? null),
       ),
     "the URL stays": mayChange || after.url === from.url,
     "the keyed redeliveries stay":
@@ -92,7 +140,7 @@ function endFault(
     return "an ended attempt is recorded";
   const { outcome } = attempt;
   const isOwn = history.written.openers.get(open.number) === instance;
-  const scheduleMs = history.scheduleMs ?? setting.scheduleMs;
+  const scheduleMs = history.callback.scheduleMs ?? setting.scheduleMs;
   const total = after.series.ordered ?? scheduleMs.length;
   const nextAt = endOf(attempt) + waitAfterLastMs(after, scheduleMs);
   return firstViolation({
@@ -119,7 +167,8 @@ function openFault(
   from: Callback,
   { number, startedAt }: InFlight,
 ): string | null {
-  const dueAt = from.state.kind === "due" ? from.state.nextAttemptAt : now;
+  const { nextAttemptAt = now, rest } = from.state.kind === "due" ? from.state : {};
+  const dueAt = Math.max(nextAttemptAt, rest?.lookAt ?? 0);
   return firstViolation({
     "numbers have no gaps": number === from.lastNumber + 1 && !history.written.openers.has(number),
     "an attempt starts now": startedAt === now,
@@ -137,8 +186,9 @@ function isWaitRight(
 ): boolean {
   const isBegun = isOrdered || from.state.kind === "held";
   if (!isBegun || isHeld(after)) return true;
-  const waitMs = isOrdered ? 0 : ((history.scheduleMs ?? setting.scheduleMs)[0] ?? 0);
-  if (waitMs === 0 && !setting.isPaused) return after.state.kind === "in_flight";
+  const waitMs = isOrdered ? 0 : ((history.callback.scheduleMs ?? setting.scheduleMs)[0] ?? 0);
+  const isResting = after.state.kind === "due" && after.state.rest !== undefined;
+  if (waitMs === 0 && !setting.isPaused && !isResting) return after.state.kind === "in_flight";
   return after.state.kind === "due" && after.state.nextAttemptAt === now + waitMs;
 }
 

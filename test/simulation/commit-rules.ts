@@ -1,4 +1,5 @@
 import { type IndexRow, rowOf } from "../../src/core/views/index-row.ts";
+import type { Callback } from "../../src/core/record/callback.ts";
 import { POLICY, SECOND } from "../core/builders.ts";
 import {
   isOpen,
@@ -14,6 +15,7 @@ import { customerKeyFault } from "./customer-key-rules.ts";
 import { deadlineFault, finishFault, RETENTION_MS } from "./end-rules.ts";
 import { lateFault } from "./late-rules.ts";
 import { outputsFault } from "./output-rules.ts";
+import { endCallbackFault } from "./progress-rules.ts";
 import { priceFault } from "./price-rules.ts";
 import { recordFault } from "./record-rules.ts";
 import { retryFault } from "./retry-rules.ts";
@@ -113,7 +115,7 @@ function statusFault(change: Change): string | null {
   }
   if (before === null || !isTerminal(before)) {
     const fault = finishFault({ ...change, after });
-    return fault ?? callbackFault(change, null, after);
+    return fault ?? endCallbackFault(change) ?? callbackFault(change, null, after);
   }
   return (
     endedFault(before, after, change.now) ??
@@ -123,10 +125,18 @@ function statusFault(change: Change): string | null {
   );
 }
 
+/** Returns a callback without the time at which a resting attempt looks again, which no reader sees. */
+function seenOf(callback: Callback | null): Callback | null {
+  if (callback?.state.kind !== "due" || callback.state.rest === undefined) return callback;
+  const { state } = callback;
+  return { ...callback, state: { ...state, rest: { ...callback.state.rest, lookAt: 0 } } };
+}
+
 /** Checks promise 3 for a task that had ended before the commit. */
 function endedFault(before: TerminalTask, after: TerminalTask, now: number): string | null {
   const isSettlementChanged =
-    !isEqual(before.callback, after.callback) || !isEqual(before.credits, after.credits);
+    !isEqual(seenOf(before.callback), seenOf(after.callback)) ||
+    !isEqual(before.credits, after.credits);
   return firstViolation({
     "terminal states never change": before.status === after.status && before.body === after.body,
     "the reason of a failure stays": isEqual(before.failure, after.failure),

@@ -5,6 +5,7 @@ import {
   type TaskRecord,
   type TerminalTask,
 } from "../../src/core/record/task.ts";
+import { startTime } from "./callback-rules.ts";
 import { DAY, MINUTE, SECOND } from "../core/builders.ts";
 import { cancelDueTime } from "./cancel-times.ts";
 import { lateDueTime } from "./late-rules.ts";
@@ -110,8 +111,8 @@ function endDueTime(task: TerminalTask, setting: Setting, now: number): number {
     case "due":
       // An alarm that was set before the last change may serve for the check whether the pause is over.
       return setting.isPaused
-        ? Math.max(state.nextAttemptAt, Math.max(now, task.version) + LOOK_MS)
-        : state.nextAttemptAt;
+        ? Math.max(startTime(state), Math.max(now, task.version) + LOOK_MS)
+        : startTime(state);
     case "in_flight":
       return state.startedAt;
     case "held":

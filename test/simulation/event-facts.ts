@@ -1,4 +1,3 @@
-import type { EndpointCopy } from "../../src/core/record/endpoint-copy.ts";
 import {
   isOpen,
   isTerminal,
@@ -11,7 +10,7 @@ import { possibleEnds } from "./end-rules.ts";
 import { mayTell } from "./late-rules.ts";
 import type { OutsideEvent } from "./moves.ts";
 import { isProof } from "./submission-rules.ts";
-import type { TaskHistory } from "./task-history.ts";
+import { NO_CALLBACK, type StatedCallback, type TaskHistory } from "./task-history.ts";
 
 /** Records, before the relay decides, what an event for an existing task may cause. */
 export function recordEvent(
@@ -31,32 +30,28 @@ export function recordEvent(
   const order = orderOf(event, record, setting);
   history.isCanceled ||= order === "fail";
   history.isAskOrdered ||= order === "ask";
+  notePercentage(history, event);
   if (event.type === "attach") history.orderedJobs.add(event.job.id);
   history.isJobShown ||= isProof(event, record, setting, now);
   history.possibleEnds.push(...possibleEnds(event, record, setting, now));
 }
 
-/** The receiver of the callback that an event states for the task that it creates. */
-export interface StatedCallback {
-  /** Waits before the attempts; null when the configuration decides. */
-  readonly scheduleMs: readonly number[] | null;
-  /** Null when the receiver is a URL alone, and when there is none. */
-  readonly endpoint: EndpointCopy | null;
+/** Records the percentage that a signed hook states. */
+function notePercentage({ percentages }: TaskHistory, event: OutsideEvent): void {
+  if (event.type !== "hook" || !event.isSigned || event.progress === undefined) return;
+  percentages.add(event.progress);
 }
 
-export const NO_CALLBACK: StatedCallback = { scheduleMs: null, endpoint: null };
-
+/** Returns what an event states about the callback of the task that it creates. */
 export function statedCallback(event: OutsideEvent): StatedCallback {
   const stated = statedIn(event);
-  if (stated === null) return NO_CALLBACK;
-  const { callbackUrl, callbackScheduleMs, endpoint } = stated;
-  if (endpoint?.kind === "known") {
-    const scheduleMs = callbackScheduleMs ?? endpoint.scheduleMs ?? null;
-    return { scheduleMs, endpoint: endpoint.copy };
-  }
-  // Without a receiver there is no callback to which the schedule would belong.
-  if (callbackUrl === null) return NO_CALLBACK;
-  return { scheduleMs: callbackScheduleMs ?? null, endpoint: null };
+  const endpoint = stated?.endpoint?.kind === "known" ? stated.endpoint : null;
+  const url = endpoint?.url ?? stated?.callbackUrl ?? null;
+  // Without a receiver there is no callback to which the terms would belong.
+  if (stated === null || url === null) return NO_CALLBACK;
+  const scheduleMs = stated.callbackScheduleMs ?? endpoint?.scheduleMs ?? null;
+  const events = stated.callbackEvents ?? endpoint?.events ?? null;
+  return { url, scheduleMs, events, endpoint: endpoint?.copy ?? null };
 }
 
 function statedIn(event: OutsideEvent) {

@@ -5,10 +5,17 @@ import type {
   ReportEvent,
 } from "../../src/core/events/event.ts";
 import { type AskedEndpoint, endpointUrl } from "../../src/core/record/endpoint-copy.ts";
+import type { StatedTerms } from "../../src/core/record/callback-terms.ts";
 import type { EndedCopy } from "../../src/core/record/outputs.ts";
 import { submittedJobOf } from "../../src/core/record/submitted-job.ts";
 import type { SubmissionStart } from "../../src/core/record/submission.ts";
-import { type CreatedTask, isOpen, type TaskRecord } from "../../src/core/record/task.ts";
+import type { Trace } from "../../src/core/record/trace.ts";
+import {
+  type CreatedTask,
+  isOpen,
+  type Registration,
+  type TaskRecord,
+} from "../../src/core/record/task.ts";
 import { UNREAD_HOOKS } from "../../src/core/record/tracking.ts";
 import type { UpstreamNews, UpstreamResult, Used } from "../../src/core/record/upstream.ts";
 import * as build from "../core/builders.ts";
@@ -56,6 +63,9 @@ const NEWS: readonly UpstreamNews[] = [
 /** Events that somebody else than the Worker of a submission, or the object of a call, causes. */
 type ChosenEvent = Exclude<OutsideEvent["type"], "submit_ended" | "call_started">;
 
+/** All events of which the receiver of a callback may be told. */
+export const ALL_EVENTS = ["completed", "failed", "progress"] as const;
+
 /** Ends of copies of outputs. */
 export const COPY_ENDS: readonly EndedCopy[] = [
   { kind: "kept", bytes: 1_000, mediaType: "video/mp4" },
@@ -77,16 +87,17 @@ const NAMED: AskedEndpoint = {
   kind: "known",
   url: URL_A,
   scheduleMs: [0, 9 * SECOND, MINUTE],
-  copy: { name: "orders", events: ["completed", "failed"], secret: { id: "one", generation: 1 } },
+  copy: { name: "orders", secret: { id: "one", generation: 1 } },
 };
 const DEFAULT: AskedEndpoint = {
   kind: "known",
   url: URL_A,
-  copy: { name: "default", events: ["failed", "progress"] },
+  events: ["failed", "progress"],
+  copy: { name: "default" },
 };
 /** What later requests find in place of these endpoints: others with their names, or none. */
 const LATER: readonly AskedEndpoint[] = [
-  { ...NAMED, url: URL_B, scheduleMs: [SECOND], copy: { name: "orders", events: ["failed"] } },
+  { ...NAMED, url: URL_B, scheduleMs: [SECOND], events: ["failed"], copy: { name: "orders" } },
   { ...DEFAULT, url: URL_B },
   { kind: "unknown", field: "/callback_url" },
 ];
@@ -95,18 +106,27 @@ const ORDERED: readonly AskedEndpoint[] = [
   { ...DEFAULT, url: URL_B },
   { kind: "unknown", field: "/endpoint" },
 ];
-/** Callback URLs, schedules and endpoints of new tasks; a quarter has no receiver. */
-const CALLBACKS = [
+const TRACE = {
+  parent: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
+  state: "congo=t61rcWkgMzE",
+};
+/** Callback URLs, schedules, events, trace contexts and endpoints of new tasks; a quarter has no receiver. */
+const CALLBACKS: readonly (Pick<Registration, "callbackUrl"> &
+  StatedTerms & { readonly trace?: Trace; readonly endpoint?: AskedEndpoint })[] = [
   ...Array.from({ length: 6 }, () => ({ callbackUrl: URL_A })),
   { callbackUrl: URL_A, callbackScheduleMs: [0, MINUTE] },
   { callbackUrl: URL_A, callbackScheduleMs: [7 * SECOND, MINUTE, HOUR, MINUTE] },
-  { callbackUrl: URL_A, callbackScheduleMs: [MINUTE] },
+  { callbackUrl: URL_A, callbackScheduleMs: [MINUTE], trace: TRACE },
   { callbackUrl: endpointUrl("orders"), endpoint: NAMED },
   { callbackUrl: endpointUrl("orders"), callbackScheduleMs: [0, MINUTE], endpoint: NAMED },
   { callbackUrl: null, endpoint: DEFAULT },
   { callbackUrl: null },
   { callbackUrl: null },
   { callbackUrl: null, callbackScheduleMs: [0, SECOND] },
+  ...Array.from({ length: 2 }, () => ({ callbackUrl: URL_A, callbackEvents: ALL_EVENTS })),
+  { callbackUrl: URL_A, callbackEvents: ["failed", "progress"] },
+  { callbackUrl: URL_A, callbackEvents: ["completed"], callbackScheduleMs: [MINUTE] },
+  { callbackUrl: null, callbackEvents: ALL_EVENTS },
 ];
 /** Share of the registrations with which the relay submits the job itself. */
 const SUBMITTED_SHARE = 0.3;
@@ -126,6 +146,11 @@ const OVERSIZED_SHARE = 0.02;
  */
 const HURRY = 0.15;
 const MAX_TURNS = 14;
+/** Hosts of the receivers; most callbacks go to the first. */
+const HOSTS = [URL_A, URL_A, URL_A, URL_B].map((url) => new URL(url).host);
+const PAUSES_MS = [1, 30 * SECOND, 5 * MINUTE, 40 * MINUTE, DAY, 7 * DAY];
+/** A move that is not about the pause of a host. */
+type ChosenMove = Exclude<Action, { readonly kind: "pause" | "resume" }>;
 const REGISTRATIONS: readonly (readonly [number, typeof build.aRegistration])[] = [
   [3, build.aRegistration],
   [2.5, aPricedRegistration],
@@ -140,7 +165,7 @@ export function nextMove(random: Random, world: World): Move {
   const { list: workers } = world.submitters;
   const isWaiting = workers.some(({ brought }) => brought === 0);
   const { alarm } = world.disk.durable;
-  const kind = random.weighted<Move["kind"]>([
+  const kind = random.weighted<ChosenMove["kind"]>([
     [3, "event"],
     [openCalls.length === 0 ? 0 : 7, "end"],
     [alarm === null || world.runningAlarmAt !== null ? 0 : 4, "ring"],
@@ -162,7 +187,19 @@ export function nextMove(random: Random, world: World): Move {
   return random.isLucky(HURRY) ? { ...action, turns: random.below(MAX_TURNS) } : action;
 }
 
-function actionOf(kind: Action["kind"], random: Random, world: World): Action {
+/** Returns a move in which a pause of a receiver's host begins, changes or ends, or that follows soon after it. */
+export function pauseMove(random: Random): Move {
+  const host = random.pick(HOSTS);
+  return random.weighted<Move>([
+    [3, { kind: "pause", host, ms: random.pick(PAUSES_MS) }],
+    [2, { kind: "resume", host }],
+    [1, { kind: "pass", ms: random.pick([SECOND, 11 * SECOND, 5 * MINUTE]), isSlow: false }],
+    [2, { kind: "ring", lateMs: 0, isSlow: false }],
+    [0.5, { kind: "crash", afterPoints: random.below(10) }],
+  ]);
+}
+
+function actionOf(kind: ChosenMove["kind"], random: Random, world: World): Action {
   switch (kind) {
     case "event":
       return { kind, event: eventFor(world.disk.written.record, random, world.submitters) };
@@ -303,7 +340,9 @@ function hookFrom(random: Random, changes: Parameters<typeof aHook>[1]): HookEve
   if (random.isLucky(0.1)) {
     return aHook(NO_OUTPUT, { ...changes, unread: random.pick(UNREAD_HOOKS) });
   }
-  return aHook(random.pick(random.isLucky(OVERSIZED_SHARE) ? OVERSIZED : NEWS), changes);
+  const news = random.pick(random.isLucky(OVERSIZED_SHARE) ? OVERSIZED : NEWS);
+  const isRunning = news.status === "processing" && random.isLucky(0.7);
+  return aHook(news, isRunning ? { ...changes, progress: random.below(101) } : changes);
 }
 
 /** Returns a report of the object that copies the outputs of a task, perhaps about an earlier task with the same id. */

@@ -18,12 +18,13 @@ import { commitFault } from "./commit-rules.ts";
 import { endResultOf, pollEndResult } from "./end-rules.ts";
 import { asidePollFault, isAnswerAbout, isLateSuccess } from "./aside-polls.ts";
 import { calledKeyFault } from "./customer-key-rules.ts";
-import { NO_CALLBACK, recordEvent, statedCallback } from "./event-facts.ts";
+import { recordEvent, statedCallback } from "./event-facts.ts";
 import type { SharedState } from "./object-host.ts";
 import { callFault, isOfAnotherLife, unforgottenFault } from "./submission-rules.ts";
 import { orderFault } from "./copy-order-rules.ts";
 import { deletedFault, hasFiles, recordCopies } from "./output-rules.ts";
 import { answeredPoll, askFault, lastPollWithRead, newPoll } from "./poll-rules.ts";
+import { ProgressWatch } from "./progress-rules.ts";
 import { releaseFault } from "./price-rules.ts";
 import { settingFor } from "./setting.ts";
 import type { SimulatedObject, Subject } from "./simulated-object.ts";
@@ -32,6 +33,8 @@ import type { OutsideEvent } from "./moves.ts";
 import {
   type Durable,
   type EndResult,
+  NO_CALLBACK,
+  type StatedCallback,
   TaskHistory,
   type Violation,
   writtenBy,
@@ -69,8 +72,9 @@ export class InvariantChecker {
   #askedAt = 0;
   /** End in an event that may create the task; null for none. */
   #firstEnd: EndResult | null = null;
-  /** Schedule in an event that may create the task; null for none. */
-  #firstCallback = NO_CALLBACK;
+  /** Callback in an event that may create the task. */
+  #firstCallback: StatedCallback = NO_CALLBACK;
+  readonly #progress = new ProgressWatch();
 
   constructor(shared: SharedState, isTraced: boolean) {
     this.#shared = shared;
@@ -118,6 +122,7 @@ export class InvariantChecker {
     for (const what of observedEvents(change, this.#lastSource)) this.observed.add(what);
     if (before === null && this.pastHistories.length > 0) this.observed.add("an id is used again");
     history.cancelReply = replyAfter(history.cancelReply, before, after);
+    this.#progress.onCommit(change);
     history.written = writtenBy(history.written, change);
     this.note(() => `  commit ${summary(after)}`);
   }
@@ -189,7 +194,7 @@ export class InvariantChecker {
     const { disk, ledger } = this.#shared;
     if (history === null) return this.report("attempt", "a call belongs to a task");
     const { record } = disk.durable;
-    this.check("attempt", sendFault(delivery, { record, history, ledger, caller }));
+    this.check("attempt", sendFault(delivery, { record, history, ledger, caller, now: this.#now }));
     const isEnded = record !== null && isTerminal(record);
     const series = isEnded ? (record.callback?.series.number ?? 0) : 0;
     history.posts.push({ number: delivery.number, series, outcome: null });
@@ -197,6 +202,23 @@ export class InvariantChecker {
 
   onSendResult(number: number, outcome: Outcome): void {
     this.history?.recordOutcome(number, outcome);
+  }
+
+  onProgress(callback: Subject<"sendProgress">, caller: SimulatedObject): void {
+    const { history } = this;
+    this.check("progress", this.#progress.sendFault(callback, caller, history, this.#shared));
+    this.observed.add(callback.percent === null ? "a start is told" : "a percentage is told");
+  }
+
+  onProgressAnswer(caller: SimulatedObject): void {
+    this.#progress.onAnswer(caller);
+    const { record } = this.#shared.disk.written;
+    if (record !== null && isTerminal(record)) this.observed.add("progress arrives after the end");
+  }
+
+  /** Checks, when nothing more happens, that nothing about a running job is left to tell. */
+  onRest(living: SimulatedObject | null): void {
+    this.check("progress", this.#progress.restFault(living, this.#shared));
   }
 
   onCharge({ chargeId }: Subject<"charge">): void {
@@ -278,6 +300,7 @@ export class InvariantChecker {
     this.#lastSource = "poll";
     caller.lastPoll = answeredPoll(caller.lastPoll, answer, this.#now);
     if (record === null || history === null) return;
+    notePercentage(history, answer);
     history.isLateProven ||= isLateSuccess(poll, answer);
     if (poll.purpose === "kept_job") {
       history.keptAnswer = answer;
@@ -300,6 +323,7 @@ export class InvariantChecker {
     this.#lastSource = "read of a job";
     this.#pollResult = null;
     if (record === null || this.history === null) return;
+    notePercentage(this.history, answer);
     if (!sameJob(record.upstream?.job ?? null, job)) return;
     caller.lastPoll = lastPollWithRead(caller.lastPoll, { job, askedAt }, answer, this.#now);
     caller.readAt = Math.max(caller.readAt, askedAt);
@@ -397,4 +421,8 @@ export class InvariantChecker {
   get #now(): number {
     return this.#shared.now;
   }
+}
+
+function notePercentage({ percentages }: TaskHistory, answer: PollAnswer): void {
+  if (answer.kind === "news" && answer.progress !== undefined) percentages.add(answer.progress);
 }

@@ -49,6 +49,9 @@ export type Action =
   | { readonly kind: "misconfigure"; readonly isBroken: boolean }
   /** Move after which the storage fails for this number of reads. */
   | { readonly kind: "fault"; readonly reads: number }
+  /** Move in which the operator pauses a receiver's host for this time, or moves the end of its pause. */
+  | { readonly kind: "pause"; readonly host: string; readonly ms: number }
+  | { readonly kind: "resume"; readonly host: string }
   /** Move in which the operator adds credits to the account, or takes some, even to a negative balance. */
   | { readonly kind: "adjust"; readonly amount: number };
 

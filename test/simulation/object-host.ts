@@ -32,6 +32,8 @@ export interface SharedState {
   /** Time for which the work that may start now is planned, in Unix milliseconds; at most `now`. */
   readonly plannedAt: number;
   setting: Setting;
+  /** Paused hosts, each with the end of its pause in Unix milliseconds. */
+  readonly pauses: ReadonlyMap<string, number>;
   /** Number of points that the living instance passes before it dies; null when it does not die. */
   deathIn: number | null;
   /** Number of the next reads that fail. */
@@ -78,7 +80,12 @@ export class ObjectHost implements Host {
     checker.require("clock", { "the work loop has the time of the machine or the alarm": isKnown });
     caller.latest = now;
     caller.earliest = now;
-    return policyOf(setting, now);
+    const { pausedHosts } = caller;
+    return { ...policyOf(setting, now), ...(pausedHosts.size > 0 && { pausedHosts }) };
+  }
+
+  pausedHosts(): ReadonlyMap<string, number> {
+    return new Map(this.#shared.pauses);
   }
 
   load(): TaskRecord | null {

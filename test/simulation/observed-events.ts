@@ -5,6 +5,7 @@ import {
   type TaskRecord,
   type TerminalTask,
 } from "../../src/core/record/task.ts";
+import type { Callback } from "../../src/core/record/callback.ts";
 import type { Change } from "./change.ts";
 import {
   QUEUE_TIMEOUT_CONTENT,
@@ -12,7 +13,7 @@ import {
   SUBMIT_UNKNOWN_CONTENT,
   TIMEOUT_CONTENT,
 } from "./end-rules.ts";
-import { observedWaits } from "./callback-rules.ts";
+import { isUnopened, observedWaits } from "./callback-rules.ts";
 
 /** Names of the ends of a task that no event from outside causes, by their content. */
 const OWN_ENDS: ReadonlyMap<string, string> = new Map([
@@ -50,6 +51,7 @@ export function observedEvents({ before, after }: Change, source: string): reado
     ...submitted,
     ...canceled,
     ...observedWaits(callback),
+    ...observedRests(before, after),
     ...seen.flatMap(([what, isSeen]) => (isSeen ? [what] : [])),
   ];
 }
@@ -57,6 +59,27 @@ export function observedEvents({ before, after }: Change, source: string): reado
 function isUntold(before: TaskRecord | null, { callback }: TerminalTask): boolean {
   const open = before !== null && !isTerminal(before) ? before : null;
   return callback === null && open?.callbackTerms?.endpoint !== undefined;
+}
+
+/** Returns names of the facts about the pause of the receiver's host that a commit shows. */
+function observedRests(before: TaskRecord | null, after: TerminalTask): readonly string[] {
+  const { callback } = after;
+  const isUnsent = callback !== null && isUnopened(callbackOf(before), callback);
+  return [
+    ...(isResting(after) ? ["an attempt rests"] : []),
+    ...(isUnsent ? ["a started attempt rests"] : []),
+    ...(isResting(before) && !isResting(after) ? ["a resting attempt goes on"] : []),
+  ];
+}
+
+function callbackOf(record: TaskRecord | null): Callback | null {
+  return record !== null && isTerminal(record) ? record.callback : null;
+}
+
+/** Tells whether an attempt of the callback rests because its receiver's host is paused. */
+function isResting(record: TaskRecord | null): boolean {
+  const state = callbackOf(record)?.state;
+  return state?.kind === "due" && state.rest !== undefined;
 }
 
 function isUsedUp({ callback }: TerminalTask): boolean {

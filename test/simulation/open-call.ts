@@ -26,6 +26,8 @@ export interface OpenCall {
 export interface CallObserver {
   onSend(delivery: Subject<"send">, caller: SimulatedObject): void;
   onSendResult?(number: number, outcome: Outcome): void;
+  onProgress?(callback: Subject<"sendProgress">, caller: SimulatedObject): void;
+  onProgressAnswer?(caller: SimulatedObject): void;
   onCharge(charge: Subject<"charge">): void;
   onChargeAnswer?(charge: Subject<"charge">, answer: ChargeAnswer): void;
   onRefund?(refund: Subject<"refund">): void;

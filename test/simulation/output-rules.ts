@@ -5,6 +5,7 @@ import type { Output, Outputs } from "../../src/core/record/outputs.ts";
 import { isTerminal, type TaskRecord, type TerminalTask } from "../../src/core/record/task.ts";
 import { MINUTE, OUTPUT_LINKS, relayLink, SECOND } from "../core/builders.ts";
 import { parsedBody } from "./callback-body.ts";
+import { startTime } from "./callback-rules.ts";
 import { type Answer, type Change, firstViolation, isEqual } from "./change.ts";
 import type { Setting } from "./setting.ts";
 import type { TaskHistory } from "./task-history.ts";
@@ -203,6 +204,6 @@ export function orderDueTime(
   const state = callback?.state;
   if (state?.kind === "in_flight") return Infinity;
   if (state?.kind !== "due") return at;
-  const isInTheWay = Math.max(at, version, startsAt) + CLEARANCE_MS > state.nextAttemptAt;
+  const isInTheWay = Math.max(at, version, startsAt) + CLEARANCE_MS > startTime(state);
   return isInTheWay || setting.isPaused ? Infinity : at;
 }

@@ -83,6 +83,7 @@ export class Parties implements Outside {
   /** Calls that may still arrive although their caller is dead or has stopped waiting. */
   readonly #lateCalls: (() => void)[] = [];
   #aborts = 0;
+  #percent = 0;
   /** Jobs of the upstream. */
   readonly jobs = new UpstreamJobs();
   /** Newest row of the task in the index. */
@@ -113,6 +114,16 @@ export class Parties implements Outside {
     const onAnswer = ({ outcome }: AttemptResult) =>
       this.#observer.onSendResult?.(delivery.number, outcome);
     return this.#call("send", caller, ATTEMPT_MS, results, resultOf("timeout"), null, onAnswer);
+  };
+
+  readonly sendProgress: Outside["sendProgress"] = (callback, _mayStart, caller) => {
+    this.#observer.onProgress?.(callback, caller);
+    const results = ANSWERED_OUTCOMES.map((outcome): Ending<AttemptResult> => {
+      return { isDone: true, answer: resultOf(outcome) };
+    });
+    const onAnswer = () => this.#observer.onProgressAnswer?.(caller);
+    const late = resultOf("timeout");
+    return this.#call("sendProgress", caller, ATTEMPT_MS, results, late, null, onAnswer);
   };
 
   readonly charge: Outside["charge"] = (charge, caller) => {
@@ -154,7 +165,9 @@ export class Parties implements Outside {
     this.#observer.onPoll(poll, caller, ATTEMPT_MS);
     const isConfirmed = this.#isConfirmed(poll);
     const shown = (answer: PollAnswer) =>
-      isConfirmed || answer.kind !== "news" ? this.jobs.truthful(poll.job, answer) : UNCONFIRMED;
+      isConfirmed || answer.kind !== "news"
+        ? this.#withProgress(this.jobs.truthful(poll.job, answer))
+        : UNCONFIRMED;
     const answers = POLL_ANSWERS.map((answer): Ending<PollAnswer> => {
       return { isDone: true, answer: shown(answer) };
     });
@@ -174,7 +187,14 @@ export class Parties implements Outside {
     const answer = POLL_ANSWERS[ending % POLL_ANSWERS.length];
     return answer === undefined || answer.kind === "deferred"
       ? null
-      : this.jobs.truthful(job, answer);
+      : this.#withProgress(this.jobs.truthful(job, answer));
+  }
+
+  /** Returns an answer with the percentage that the upstream states of a running job, which rises by 3 at each answer. */
+  #withProgress(answer: PollAnswer): PollAnswer {
+    if (answer.kind !== "news" || answer.news.status !== "processing") return answer;
+    this.#percent = (this.#percent + 3) % 101;
+    return { ...answer, progress: this.#percent };
   }
 
   readonly cancelJob: Outside["cancelJob"] = async (cancel, aborted, caller) => {

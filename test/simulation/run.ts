@@ -1,7 +1,7 @@
 import { isOpen } from "../../src/core/record/task.ts";
-import { MINUTE } from "../core/builders.ts";
+import { HOUR, MINUTE } from "../core/builders.ts";
 import { PRICE } from "../core/credit-builders.ts";
-import { nextMove, registration } from "./generator.ts";
+import { nextMove, pauseMove, registration } from "./generator.ts";
 import type { Move } from "./moves.ts";
 import { Random } from "./random.ts";
 import { directedMoves } from "./scenarios.ts";
@@ -26,6 +26,11 @@ const MOVES_AFTER = 6;
 const MIN_MOVES = 6;
 const MORE_MOVES = 26;
 const MAX_DRAIN = 400;
+/** Part of the lives in which hosts are paused, and part of the moves of such a life before which a pause begins or ends. */
+const PAUSING = 0.15;
+const PAUSE = 0.3;
+/** Longest rest of a pause, in milliseconds, whose end a run awaits. A longer pause is ended by the operator. */
+const MAX_AWAITED_MS = HOUR;
 
 /** Runs one simulated task; the seed alone decides what happens. */
 export async function runSeed(seed: number): Promise<RunResult> {
@@ -42,7 +47,7 @@ export async function runSeed(seed: number): Promise<RunResult> {
   };
   const world = new World(beginning, false);
   const moves: Move[] = [];
-  for (const move of movesOf(random, world)) {
+  for (const move of withPauses(movesOf(random, world), new Random(~seed))) {
     moves.push(move);
     await world.do(move);
     if (world.checker.violation !== null) break;
@@ -63,6 +68,19 @@ function* movesOf(random: Random, world: World): Iterable<Move> {
     ? random.below(MOVES_AFTER)
     : MIN_MOVES + random.below(MORE_MOVES) - (isRegistered ? 1 : 0);
   for (let i = 0; i < others; i++) yield nextMove(random, world);
+}
+
+/**
+ * Returns the moves of a life, between which hosts are paused in some lives. The random numbers are others than those of
+ * the moves, so that all other lives are as they were without pauses.
+ */
+function* withPauses(moves: Iterable<Move>, random: Random): Iterable<Move> {
+  const isPausing = random.isLucky(PAUSING);
+  for (const move of moves) {
+    if (isPausing && random.isLucky(PAUSE)) yield pauseMove(random);
+    yield move;
+  }
+  if (isPausing) yield pauseMove(random);
 }
 
 /** Repeats the moves of a run, or some of them. */
@@ -88,6 +106,13 @@ async function ended(
   return { beginning, moves, violation: world.checker.violation, world };
 }
 
+/** Lets the operator end the pauses whose end a run does not await. */
+async function endLongPauses(world: World): Promise<void> {
+  for (const [host, until] of world.pauses) {
+    if (until - world.clock > MAX_AWAITED_MS) await world.do({ kind: "resume", host });
+  }
+}
+
 /** Repairs all parties and lets the task come to its end by its alarms alone. */
 async function runToEnd(world: World, beginning: InitialState): Promise<void> {
   const { setting, checker } = world;
@@ -97,8 +122,10 @@ async function runToEnd(world: World, beginning: InitialState): Promise<void> {
   await world.do({ kind: "misconfigure", isBroken: false });
   await world.do({ kind: "fault", reads: 0 });
   await world.do({ kind: "deploy", setting: { ...setting, isPaused: false } });
+  await endLongPauses(world);
   const atEnd = {
     send: isReceiverDown ? 1 : 0,
+    sendProgress: isReceiverDown ? 1 : 0,
     poll: 0,
     cancelJob: 0,
     charge: 0,

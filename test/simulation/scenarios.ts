@@ -4,6 +4,7 @@ import { isOpen, isTerminal } from "../../src/core/record/task.ts";
 import {
   aCompletion,
   aCreation,
+  aFailure,
   aRedelivery,
   aReport,
   CONNECTION,
@@ -39,7 +40,7 @@ import {
   UNAUTHORIZED,
 } from "../core/upstream-builders.ts";
 import { SEALED_KEY } from "../core/submission-builders.ts";
-import { COPY_ENDS, SUBMISSION } from "./generator.ts";
+import { ALL_EVENTS, COPY_ENDS, SUBMISSION } from "./generator.ts";
 import type { Action, Move, OutsideEvent } from "./moves.ts";
 import { TOO_LONG, TOO_MANY_LINKS } from "./oversized.ts";
 import { CANCEL_ENDINGS, POLL_ANSWERS } from "./parties.ts";
@@ -58,6 +59,7 @@ type Scenario = (world: World, random: Random) => Iterable<Move>;
 const TWO_OUTPUTS = aCompletion({
   urls: ["https://cdn.example/a.mp4", "https://cdn.example/b.mp4"],
 });
+const EVENTS = [ALL_EVENTS, ALL_EVENTS, ["completed", "progress"]] as const;
 const UNCLEAR: PollAnswer = { kind: "unclear", statusCode: 404, word: null };
 const DEFERRED: PollAnswer = { kind: "deferred", waitMs: 100 * SECOND };
 /** Number of turns of the event loop within which a run of work ends and the next may begin. */
@@ -327,6 +329,31 @@ function* hooksOfOneState(world: World, random: Random): Iterable<Move> {
     yield hook;
   }
   for (let i = 0; i < 2; i++) yield* poll(world, newsAnswer(QUEUED));
+}
+
+/**
+ * The upstream tells of a running job by hooks and polls, within and beyond the time in which one progress callback may
+ * start, perhaps until the job ends while a callback is being sent.
+ */
+function* progressOfJob(world: World, random: Random): Iterable<Move> {
+  yield deploy(world);
+  yield happen(aProvidedRegistration({ job: JOB, callbackEvents: random.pick(EVENTS) }));
+  const times = 2 + random.below(6);
+  for (let i = 0; i < times; i++) {
+    const progress = random.pick([40, 40, 40, random.below(101)]);
+    const hook = happen(aHook(PROCESSING, { isSigned: random.isLucky(0.8), progress }));
+    yield random.isLucky(0.5) ? { ...hook, turns: random.below(4) } : hook;
+    if (random.isLucky(0.3)) yield* poll(world, newsAnswer(PROCESSING));
+    if (random.isLucky(0.6)) yield end(world, "sendProgress", random.below(6));
+    const ms = random.pick([1, SECOND, 10 * SECOND, 10 * SECOND, 11 * SECOND]);
+    yield pass(ms, random.isLucky(0.3));
+  }
+  if (random.isLucky(0.3)) return;
+  yield pass(11 * SECOND);
+  const progress = random.below(101);
+  yield { ...happen(aHook(PROCESSING, { isSigned: true, progress })), turns: random.below(4) };
+  yield happen(aReport(random.pick([aCompletion(), aFailure()])));
+  yield end(world, "sendProgress", random.below(6));
 }
 
 /** A refund stays without an answer for a long time, or meets a negative balance. */
@@ -1276,6 +1303,7 @@ const SCENARIOS: readonly (readonly [weight: number, scenario: Scenario])[] = [
   [6, pollAcrossDeadline],
   [1, missingHook],
   [7, hooksOfOneState],
+  [9, progressOfJob],
   [7, lateRefund],
   [20, openRelease],
   [4, readBeforeAlarm],

@@ -4,10 +4,13 @@ import { isOpen, type TaskRecord } from "../../src/core/record/task.ts";
 import type { AttachedJob } from "../../src/core/record/upstream.ts";
 import type { LogLevel, LogLine } from "../../src/lib/log.ts";
 import type { Platform } from "../../src/objects/task/platform.ts";
+import { SECOND } from "../core/builders.ts";
+import { runMicrotasks } from "./microtasks.ts";
 import type { LastPoll } from "./poll-rules.ts";
 
 export type CallName =
   | "send"
+  | "sendProgress"
   | "charge"
   | "refund"
   | "release"
@@ -36,6 +39,8 @@ export interface Host {
   load(): TaskRecord | null;
   commit(record: TaskRecord, alarmAt: number | null, caller: SimulatedObject): void;
   setAlarm(at: number, caller: SimulatedObject): void;
+  /** Returns the hosts that are paused now, each with the end of its pause. Absent where none ever is. */
+  pausedHosts?(): ReadonlyMap<string, number>;
   erase(caller: SimulatedObject): Promise<void>;
   /** Makes durable what is written, before an answer or a call leaves the object. */
   flush?(): void;
@@ -53,6 +58,11 @@ export interface Host {
   hookReported?(): void;
   log?(line: LogLine, level: LogLevel): void;
 }
+
+/** Number of turns of the event loop for which a request is being signed. */
+const SIGNING_TURNS = 8;
+/** Time in milliseconds for which an instance uses the paused hosts that it has read. */
+const PAUSES_KEPT_MS = 10 * SECOND;
 
 /** Error that every operation of a dead instance throws. */
 export class Death extends Error {}
@@ -87,6 +97,12 @@ export class SimulatedObject implements Platform {
    * loop and not yet for the platform.
    */
   earliest = 0;
+  /** Paused hosts as the instance has read them last, each with the end of its pause. */
+  pausedHosts: ReadonlyMap<string, number> = new Map();
+  /** Time of the work loop at which the instance has last asked for the paused hosts, in Unix milliseconds. */
+  pausesAskedAt = -Infinity;
+  /** Time of the clock at which the instance has last read the paused hosts, in Unix milliseconds. */
+  #pausesReadAt = -Infinity;
   /** Records that this instance committed, oldest first. */
   readonly commits: TaskRecord[] = [];
   /** Number of points that were reached so far; the instance is idle when it no longer rises. */
@@ -99,6 +115,11 @@ export class SimulatedObject implements Platform {
   #discards = 0;
 
   readonly send: Platform["send"] = (delivery) => this.#call((to) => to.send(delivery, this));
+  readonly sendProgress: Platform["sendProgress"] = async (callback, mayStart) => {
+    // The request is signed before it leaves, and other events may come meanwhile.
+    await runMicrotasks(SIGNING_TURNS);
+    return mayStart() ? this.#call((to) => to.sendProgress(callback, mayStart, this)) : null;
+  };
   readonly charge: Platform["charge"] = (charge) => this.#call((to) => to.charge(charge, this));
   readonly refund: Platform["refund"] = (refund) => this.#call((to) => to.refund(refund, this));
   readonly release: Platform["release"] = (release) =>
@@ -134,6 +155,27 @@ export class SimulatedObject implements Platform {
 
   policy(now: number): Policy {
     return this.#living().policy(now, this);
+  }
+
+  readPauses(): Promise<void> | null {
+    const host = this.#living();
+    if (host.pausedHosts === undefined) return null;
+    const now = host.now(this);
+    this.pausesAskedAt = this.latest;
+    const ageMs = now - this.#pausesReadAt;
+    return ageMs >= 0 && ageMs < PAUSES_KEPT_MS ? null : this.#readPauses();
+  }
+
+  async #readPauses(): Promise<void> {
+    this.leave();
+    const host = this.#living();
+    const readAt = host.now(this);
+    const paused = host.pausedHosts?.() ?? new Map<string, number>();
+    // The answer comes in a later turn, in which other events may have come.
+    await Promise.resolve();
+    this.#point();
+    this.pausedHosts = paused;
+    this.#pausesReadAt = readAt;
   }
 
   load(): TaskRecord | null {

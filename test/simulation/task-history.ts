@@ -1,11 +1,12 @@
 import type { NumberedCopy, PollAnswer, SubmitOutcome } from "../../src/core/events/event.ts";
 import type { EndpointCopy } from "../../src/core/record/endpoint-copy.ts";
+import type { CallbackEvent } from "../../src/core/record/callback-events.ts";
 import type { Outcome } from "../../src/core/record/outcome.ts";
 import { isTerminal, type TaskRecord, type TerminalTask } from "../../src/core/record/task.ts";
 import type { Usage } from "../../src/core/record/upstream.ts";
 import type { CancelReply } from "./cancel-rules.ts";
+import { isUnopened } from "./callback-rules.ts";
 import type { Change } from "./change.ts";
-import type { StatedCallback } from "./event-facts.ts";
 import type { SimulatedObject } from "./simulated-object.ts";
 
 /** An end of the task that comes from a source which may end it. */
@@ -61,9 +62,22 @@ export function writtenBy(known: Written, { before, after, setting, instance }: 
   return {
     ...seen,
     end: known.end ?? after,
-    openers: isOpened ? new Map([...known.openers, [state.number, instance]]) : known.openers,
+    openers: isOpened
+      ? new Map([...known.openers, [state.number, instance]])
+      : withoutUnsent(known.openers, before, after),
     failures: isNews ? new Set([...known.failures, version]) : known.failures,
   };
+}
+
+/** Returns the openers without that of an attempt which rests instead of being sent, and whose number is used again. */
+function withoutUnsent(
+  openers: Written["openers"],
+  before: TaskRecord | null,
+  { callback }: TerminalTask,
+): Written["openers"] {
+  const from = before !== null && isTerminal(before) ? before.callback : null;
+  if (callback === null || !isUnopened(from, callback)) return openers;
+  return new Map([...openers].filter(([number]) => number <= callback.lastNumber));
 }
 
 function fateOf(known: Written, after: TaskRecord): Pick<Written, "isVisible" | "isWithdrawn"> {
@@ -82,6 +96,28 @@ function hasFailed(record: TaskRecord | null): boolean {
   return record !== null && isTerminal(record) && record.callback?.state.kind === "failed";
 }
 
+/** What the creator of a task has stated about its callback. */
+export interface StatedCallback {
+  readonly url: string | null;
+  readonly scheduleMs: readonly number[] | null;
+  readonly events: readonly CallbackEvent[] | null;
+  /** Null when the receiver is a URL alone, and when there is none. */
+  readonly endpoint: EndpointCopy | null;
+}
+
+/** What is stated about a callback where there is none. */
+export const NO_CALLBACK: StatedCallback = {
+  url: null,
+  scheduleMs: null,
+  events: null,
+  endpoint: null,
+};
+
+/** Tells whether the receiver of a callback wants to be told of an end of the task. */
+export function isWanted({ events }: StatedCallback, status: EndResult["status"]): boolean {
+  return events === null || events.includes(status);
+}
+
 /** History of one task, from its first commit to its erasure. */
 export class TaskHistory {
   /** Reference of the charge in the ledger; null when nothing was charged there. */
@@ -91,10 +127,10 @@ export class TaskHistory {
   readonly submissionId: string | null;
   /** States that the caller of the submission does not wait for the upstream's answer. */
   readonly isCall: boolean;
-  /** Waits before the attempts of the callback that the task was created with; null when the configuration decides. */
-  readonly scheduleMs: readonly number[] | null;
-  /** Endpoint that the task was created with; null when its receiver is a URL alone, and when there is none. */
-  readonly endpoint: EndpointCopy | null;
+  /** Callback that the task was created with. */
+  readonly stated: StatedCallback;
+  /** Percentages that the upstream has stated of a running job. */
+  readonly percentages = new Set<number>();
   /** Number of calls that were sent to submit the job. */
   calls = 0;
   /** States that the object of the call has asked to begin it. */
@@ -138,13 +174,21 @@ export class TaskHistory {
   /** Versions in the notices that the operator has received. */
   readonly noticedVersions = new Set<number>();
 
-  constructor({ credits, submission }: TaskRecord, { scheduleMs, endpoint }: StatedCallback) {
+  constructor({ credits, submission }: TaskRecord, stated: StatedCallback) {
     this.chargeId = credits?.chargeId ?? null;
     this.amount = credits?.amount ?? null;
     this.submissionId = submission?.id ?? null;
     this.isCall = submission?.isCall === true;
-    this.scheduleMs = scheduleMs;
-    this.endpoint = endpoint;
+    this.stated = stated;
+  }
+
+  /**
+   * Callback that the task was created with, as far as attempts of it can be made: none when its receiver does not want to
+   * be told of the end. A redelivery then begins another.
+   */
+  get callback(): StatedCallback {
+    const { end } = this.written;
+    return end === null || isWanted(this.stated, end.status) ? this.stated : NO_CALLBACK;
   }
 
   recordAlarm(now: number): void {

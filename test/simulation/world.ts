@@ -44,6 +44,7 @@ export class World implements SharedState {
   /** States that notices to the operator were switched off at some time. */
   hadNoticesOff = false;
   hadIndexOff = false;
+  readonly pauses = new Map<string, number>();
   readonly #host: ObjectHost;
   #current: Instance | null = null;
   #isMisconfigured = false;
@@ -105,6 +106,7 @@ export class World implements SharedState {
     if (move.turns !== undefined) return runMicrotasks(move.turns);
     await this.#settle();
     this.checker.check("an alarm covers all work", restFault(this, this.instance));
+    this.checker.onRest(this.instance);
     const { history } = this.checker;
     this.checker.check("cancellation", cancelRestFault(this, this.instance, history));
   }
@@ -175,6 +177,12 @@ export class World implements SharedState {
       case "fault":
         this.faultyReads = move.reads;
         if (move.reads > 0) this.hadFault = true;
+        return;
+      case "pause":
+        this.pauses.set(move.host, this.clock + move.ms);
+        return;
+      case "resume":
+        this.pauses.delete(move.host);
         return;
       case "adjust":
         this.ledger.granted += move.amount;

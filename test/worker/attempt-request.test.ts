@@ -60,13 +60,14 @@ it("GET /v1/tasks/{id}/attempts/{number}/request shows an account with which of 
   const account = await anAccount();
   const id = await completed({ account });
   const { key } = await aKey(account, "read");
-  const secrets = [1, 2, 0].map((generation) => ({ scheme: "v1", generation }));
+  const secrets = [1, 2].map((generation) => ({ scheme: "v1", generation }));
   const named = (...ages: string[]) => ages.map((age, at) => ({ ...secrets[at], age }));
   const before = await requestOf(id, 1, "", { key });
-  expect(before.signed_by.slice(0, 3)).toMatchObject(named("current", "next", "previous"));
+  const key1a = { scheme: "v1a" };
+  expect(before.signed_by).toMatchObject([...named("current", "next"), key1a]);
   await post(`/v1/accounts/${account}/signing-secrets`, { generation: 1 });
   const after = await requestOf(id, 1, "", { key });
-  expect(after.signed_by.slice(0, 3)).toMatchObject(named("previous", "current", "previous"));
+  expect(after.signed_by).toMatchObject([...named("previous", "current"), key1a]);
   expect(after.exact).toBe(true);
 });
 
@@ -154,6 +155,72 @@ it("POST /v1/tasks/{id}/verify says so when a received callback is signed with t
   const verdict = await answer.json();
   expect(verdict).toMatchObject({ faults: [{ code: "wrong_secret", message, cure }] });
   expect(verdict).not.toHaveProperty("account");
+});
+
+/** Returns the headers of a task's callback with the signature of a secret, and its body. */
+async function signedWith(secret: string, id: string) {
+  const { headers, body } = await requestOf(id, 1);
+  const signature = new Webhook(secret).sign(`msg_${id}`, new Date(START_S * 1000), body);
+  return { headers: { ...headers, "webhook-signature": signature }, body };
+}
+
+/** Returns the verdict on the first attempt of a task's callback as the relay itself has sent it. */
+async function verdictOnOwn(id: string): Promise<unknown> {
+  const { headers, body } = await requestOf(id, 1);
+  return await (await post(`/v1/tasks/${id}/verify`, { headers, body })).json();
+}
+
+const rotate = (account: string) => post(`/v1/accounts/${account}/signing-secrets`, "");
+
+it.each(["operator", "account"])(
+  "POST /v1/tasks/{id}/verify, asked by the %s, says that a replaced secret of the account has signed, also when the callback is too old",
+  async (by) => {
+    aReceiver(status(200));
+    const account = await anAccount();
+    const { key: ownKey } = await aKey(account);
+    const [first = ""] = await accountSecretsOf(account);
+    for (let times = 0; times < 3; times++) await rotate(account);
+    const id = await completed({ account });
+    const received = await signedWith(first, id);
+    pass(412_000);
+    const key = by === "operator" ? {} : { key: ownKey };
+    expect(await (await post(`/v1/tasks/${id}/verify`, received, key)).json()).toMatchObject({
+      verdict: "invalid",
+      account,
+      faults: [
+        {
+          code: "wrong_secret",
+          message: `No signature of the header was made with a secret of the account ${account}, which signs the callbacks of its tasks, but with secret no. 1 of the account ${account}, which a rotation has replaced.`,
+        },
+        { code: "too_old", by_s: 112 },
+      ],
+    });
+  },
+);
+
+it("POST /v1/tasks/{id}/verify says whose secret has signed: for a task of an account its own, for another one the relay's", async () => {
+  aReceiver(status(200));
+  const account = await anAccount();
+  const own = await completed({ account });
+  expect(await verdictOnOwn(own)).toMatchObject({
+    signed_with: `secret no. 1 (current) of the account ${account}, not a secret of the relay itself`,
+  });
+  pass(412_000);
+  expect(await verdictOnOwn(await completed())).toMatchObject({
+    signed_with: "the current secret of the relay itself, not that of an account",
+  });
+});
+
+it("POST /v1/tasks/{id}/verify says of a task older than two rotations that only replaced secrets sign its callbacks", async () => {
+  aReceiver(status(200));
+  const account = await anAccount();
+  const id = await completed({ account });
+  for (let times = 0; times < 2; times++) await rotate(account);
+  expect(await verdictOnOwn(id)).toMatchObject({
+    verdict: "valid",
+    signed_with: `secret no. 1 (previous) of the account ${account}, not a secret of the relay itself`,
+    faults: [{ code: "old_secret" }],
+  });
 });
 
 it("GET of a task shows for its second callback attempt how late it was after its planned time, and how long after the end of the task it came", async () => {

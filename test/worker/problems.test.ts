@@ -174,6 +174,26 @@ const PROVOKED = {
     const answers = await Promise.all(names.map((name) => putEndpoint(name, {}, { account })));
     return answers.find((answer) => answer.status === 409) ?? Response.error();
   },
+  host_paused: async () => {
+    const path = "/v1/hosts/paused.example.net/pause";
+    await call(path, { method: "PUT", body: {} });
+    const answer = await post("/v1/callbacks/test", { callback_url: "https://paused.example.net" });
+    await call(path, { method: "DELETE" });
+    return answer;
+  },
+  pauses_full: async () => {
+    const stub = env.DEPLOYMENT.getByName("deployment");
+    const keys = Array.from({ length: 200 }, (_, n) => `pause:${n}.example.net`);
+    await runInDurableObject(stub, (_, { storage }) => {
+      for (const key of keys)
+        storage.kv.put(key, { host: key.slice(6), until: Date.now() + 1_000 });
+    });
+    const answer = await call("/v1/hosts/a.example.net/pause", { method: "PUT", body: {} });
+    await runInDurableObject(stub, (_, { storage }) => {
+      for (const key of keys) storage.kv.delete(key);
+    });
+    return answer;
+  },
   offers_in_configuration: async () => putOffer({ ...BINDINGS, OFFERS: "[]" }, "video"),
   offers_full: async () => {
     const { bindings, stub } = aBook();

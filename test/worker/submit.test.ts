@@ -389,7 +389,7 @@ it("a submission with a misspelt Relay- header is refused, and the refusal names
   const { headers } = named({ "Relay-Calback-Url": CALLBACK_URL });
   const response = await submit({ headers });
   expect(await response.clone().text()).toContain(
-    "known are Relay-Callback-Url, Relay-Callback-Schedule, Relay-Metadata",
+    "known are Relay-Callback-Url, Relay-Callback-Schedule, Relay-Callback-Events, Relay-Metadata",
   );
   expect(await refusal(response)).toEqual(invalid("/relay-calback-url"));
 });

@@ -59,8 +59,7 @@ export type CallbackSecrets = Awaited<ReturnType<typeof secretsView>>;
 
 async function secretsView({ config, keyring }: Runtime, account: Account) {
   const { generation } = account;
-  const current = generation > 1 ? [generation, generation - 1] : [generation];
-  const secrets = await accountSecrets(config, account, current);
+  const secrets = await accountSecrets(config, account, [generation, generation - 1]);
   return {
     generation,
     callbacks: secrets.map(({ text }) => text),

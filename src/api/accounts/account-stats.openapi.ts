@@ -44,6 +44,7 @@ export const readAccountStatsDescription = {
         waiting: 1,
         sending: 0,
         retrying: 0,
+        paused: 0,
         delivered: 10,
         failed: 1,
         attempts: 13,

@@ -149,6 +149,7 @@ function expectedOf({ callback }: ListedTask): Effect {
       return "task_open";
     case "sending":
     case "retrying":
+    case "paused":
       return "series_running";
     case "delivered":
     case "failed":

@@ -6,7 +6,7 @@ export const redeliverTaskDescription = {
   audience: "client",
   summary: "Redeliver a settled callback, optionally to a corrected URL or an endpoint",
   details:
-    "While the relay is paused, an order for a callback whose next attempt waits starts no further series: that attempt is sent after the pause, to the new URL if one is given; `callback.paused` says so. A task remembers the last eight keys of the operator and of its owner: under one of them nothing is sent again, and another receiver than that of its order is refused with 422.",
+    "While the relay or the host of the callback is paused, an order for a callback whose next attempt waits starts no further series: that attempt is sent after the pause, to the new URL if one is given, at once if only the host of the old one is paused; `callback.paused` or the status `paused` says so. A task remembers the last eight keys of the operator and of its owner: under one of them nothing is sent again, and another receiver than that of its order is refused with 422.",
   request: {
     headers: ["Idempotency-Key"],
     example: { attempts: 3, callback_url: "https://client.example.com/new-hook" },

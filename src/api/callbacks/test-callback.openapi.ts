@@ -22,5 +22,5 @@ export const testCallbackDescription = {
       request: SENT_REQUEST,
     }),
   },
-  problems: ["unknown_endpoint"],
+  problems: ["unknown_endpoint", "host_paused"],
 } as const satisfies RouteDescription;

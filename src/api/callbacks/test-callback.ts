@@ -13,6 +13,7 @@ import { json } from "../http/answer.ts";
 import { namedEndpoint } from "../endpoints/endpoint-client.ts";
 import { hiddenHeaders } from "./attempt-request.ts";
 import { refusalOf, requireAcceptable } from "./callback-url.ts";
+import { requireUnpaused } from "../hosts/paused-hosts.ts";
 import { AccountId, optional, withDefault } from "../http/fields.ts";
 import { invalidRequest, unknownEndpoint } from "../http/problem.ts";
 import { routeOf } from "../http/route.ts";
@@ -109,6 +110,7 @@ async function sendTest(
 ) {
   const { env, runtime, caller, origin } = sender;
   const target = await testTarget(order, account, sender);
+  await requireUnpaused(target.url, env);
   const startedAt = Date.now();
   const message = sampleMessage(crypto.randomUUID(), order.status, account, origin, startedAt);
   const input = { ...message, ...target, number: 1, startedAt };

@@ -26,6 +26,7 @@ const Verdict = named(
   z.strictObject({
     verdict: described(z.enum(["valid", "stale", "invalid"]), "`stale`: valid but for its age."),
     signed_by: described(z.array(Signer), "The secrets and keys under which it is valid."),
+    signed_with: maybe(z.string(), "Whose secret or key that is, and whose not."),
     account: maybe(
       z.string(),
       "The account whose secrets sign callbacks of this task, if it has one.",
@@ -54,6 +55,8 @@ export const verifyCallbackDescription = {
     200: jsonAnswer("the verdict, also on a callback that is not valid", Verdict, {
       verdict: "stale",
       signed_by: [SIGNER],
+      signed_with: "secret no. 1 (current) of the account acme, not a secret of the relay itself",
+      account: "acme",
       attempt: 1,
       age_s: 412,
       faults: [

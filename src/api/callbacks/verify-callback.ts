@@ -3,15 +3,16 @@ import type { Runtime } from "../../config/runtime.ts";
 import type { CallbackFacts } from "../../core/views/task-facts.ts";
 import { SECOND_MS } from "../../core/time.ts";
 import type { Env } from "../../env.ts";
+import type { Caller } from "../../objects/task/caller.ts";
 import { callbackRequest } from "../../outbound/webhooks.ts";
 import { examine, type Received, type Sent } from "../../security/doctor/examine.ts";
 import type { Verdict } from "../../security/doctor/verdict.ts";
-import type { HmacSecret } from "../../security/hmac.ts";
 import { json } from "../http/answer.ts";
 import { optional, TimeS } from "../http/fields.ts";
 import { routeOf } from "../http/route.ts";
 import { NoQuery, operation } from "../operation.ts";
 import { signersOfMessage } from "./attempt-request.ts";
+import { otherSigners } from "./other-signers.ts";
 import { requireCallback } from "./stored-callback.ts";
 
 /** Body of `POST /v1/tasks/{id}/verify`: a callback as a server has received it. */
@@ -35,7 +36,7 @@ export const verifyCallback = operation(
     const callback = await requireCallback(env, id, caller);
     const { received_at: receivedAt, ...received } = body;
     const now = receivedAt === null ? Date.now() : receivedAt * SECOND_MS;
-    return await verdictOn(received, callback, now, runtime, env);
+    return await verdictOn(received, callback, now, { caller, runtime, env });
   },
 );
 
@@ -48,16 +49,16 @@ export const verifyCallbackRoute = routeOf(
 /**
  * Compares a callback that a server has received with the one that the relay sent.
  * @param now time at which the server received the callback, in Unix milliseconds.
+ * @param asking who asks: only operators learn that another account has signed the callback.
  * @returns whether the signature is valid, and each fault with its cure.
  */
 export async function verdictOn(
   received: Received,
   { message, attempts }: CallbackFacts,
   now: number,
-  runtime: Runtime,
-  env: Env,
+  asking: { readonly caller: Caller; readonly runtime: Runtime; readonly env: Env },
 ): Promise<Verdict> {
-  const { callbackSecrets, eventsSecrets } = runtime.keyring;
+  const { runtime, env } = asking;
   const { taskId, body, account } = message;
   const sent: Sent = {
     taskId,
@@ -65,10 +66,7 @@ export async function verdictOn(
     attempts,
     account: account?.id ?? null,
     signers: await signersOfMessage(message, runtime, env),
-    others: [
-      ...(account === null ? [] : named(callbackSecrets, "a secret of the relay itself")),
-      ...named(eventsSecrets, "the secret for events of upstreams"),
-    ],
+    others: otherSigners(account, asking),
     sign: async (timestamp) => {
       const startedAt = Number(timestamp) * SECOND_MS;
       const input = { ...message, url: "", number: 1, startedAt };
@@ -77,10 +75,4 @@ export async function verdictOn(
     },
   };
   return await examine(received, sent, now);
-}
-
-function named(secrets: readonly HmacSecret[], what: string): Sent["others"] {
-  return secrets.map(({ key }) => {
-    return { what, signer: { name: { scheme: "v1", age: "current" }, key } };
-  });
 }

@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { ENDPOINT_EVENTS } from "../../core/record/endpoint-copy.ts";
+import { CallbackEventList } from "../callbacks/callback-event-list.ts";
 import { isReservedHeader } from "../../security/reserved-headers.ts";
 import { CallbackSchedule } from "../callbacks/callback-schedule.ts";
 import { optional, withDefault } from "../http/fields.ts";
@@ -30,14 +30,7 @@ export const EndpointSettings = z.strictObject({
   url: z.string(),
   headers: withDefault(EndpointHeaders, {}),
   schedule_s: optional(CallbackSchedule),
-  events: withDefault(
-    z.array(z.enum(ENDPOINT_EVENTS)).check(
-      z.minLength(1),
-      z.maxLength(ENDPOINT_EVENTS.length),
-      z.refine((events) => new Set(events).size === events.length, "must not repeat an event"),
-    ),
-    ["completed", "failed"],
-  ),
+  events: withDefault(CallbackEventList, ["completed", "failed"]),
   own_secret: withDefault(z.boolean(), false),
 });
 

@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { ENDPOINT_EVENTS } from "../../core/record/endpoint-copy.ts";
+import { CALLBACK_EVENTS } from "../../core/record/callback-events.ts";
 import { ACCOUNT } from "../accounts/accounts.openapi.ts";
 import { PUBLIC_KEY, SECRET } from "../callbacks/signing-secrets.openapi.ts";
 import { emptyAnswer, jsonAnswer, type RouteDescription } from "../http/route.openapi.ts";
@@ -18,7 +18,7 @@ const Endpoint = named(
       z.nullable(z.array(Count)),
       "Waits before the attempts, in seconds. Null: `CALLBACK_SCHEDULE_S` decides.",
     ),
-    events: described(z.array(z.enum(ENDPOINT_EVENTS)), "Events that it is told of."),
+    events: described(z.array(z.enum(CALLBACK_EVENTS)), "Events that it is told of."),
     own_secret: described(
       z.boolean(),
       "Whether a secret of its own signs its callbacks, and not that of the account or the relay.",

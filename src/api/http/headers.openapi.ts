@@ -127,6 +127,11 @@ export const REQUEST_HEADERS = {
       "Waits before the attempts of the callback, in seconds, each from the end of the attempt before: 1 to 10 of 0 to 86,400, or `day` for 0, 5, 300, 1,800, 7,200, 18,000, 36,000 and 36,000. Without it `CALLBACK_SCHEDULE_S` decides.",
     example: "0,60,3600,86400",
   },
+  "Relay-Callback-Events": {
+    description:
+      "Events of which the receiver of the callback is told, of `completed`, `failed` and `progress`. Without it `completed,failed`.",
+    example: "completed,failed,progress",
+  },
   "Relay-Metadata": {
     description: "Labels of the task, a JSON object of at most 4 KB.",
     example: '{"order": 4711}',

@@ -125,6 +125,15 @@ export const PROBLEM_HELP: Readonly<Record<ProblemCode, ProblemHelp>> = {
     cause: "The variable OFFERS is set, so that it has all offers, and none is stored.",
     cure: "Change OFFERS and deploy; or remove it, deploy, and store its offers by npm run setup -- --offers FILE.",
   },
+  host_paused: {
+    cause:
+      "The operator has paused the callbacks to the host of the URL, so that nothing is sent to it. The member detail says until when.",
+    cure: "Wait until then, or have the operator end the pause by DELETE /v1/hosts/{host}/pause.",
+  },
+  pauses_full: {
+    cause: "So many hosts are paused that no further one can be.",
+    cure: "End pauses that are not needed any more. While no callback is to be sent at all, set PAUSED.",
+  },
   offers_full: {
     cause: "The relay stores at most 5,000 offers, of 8 MB together.",
     cure: "Delete offers, or let one offer be for several models, accounts or tags.",

@@ -97,6 +97,14 @@ export const PROBLEMS = {
     status: 409,
     title: "There are as many endpoints as there may be",
   },
+  host_paused: {
+    status: 409,
+    title: "The host is paused",
+  },
+  pauses_full: {
+    status: 409,
+    title: "Too many hosts are paused",
+  },
   offers_in_configuration: {
     status: 409,
     title: "The offers are in the configuration",

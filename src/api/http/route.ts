@@ -19,6 +19,7 @@ import {
 import { authenticate, type Access, requireValidKey } from "./auth.ts";
 import { type BodyReader, bodyReader, readJson } from "./body.ts";
 import { unavailable, UnknownObjectError, UNREACHABLE } from "./object-call.ts";
+import { traceOf } from "./trace-headers.ts";
 import { type ParamName, type PathParams, paramsReader } from "./path.ts";
 import type { AccountLimit } from "./rate-limit.ts";
 import { Problem } from "./problem.ts";
@@ -158,7 +159,8 @@ export function routeOf<
       idempotencyKey: headers.get("Idempotency-Key"),
     };
     const requireCurrent = () => requireValidKey(caller, headers, env);
-    const context = { env, runtime, origin: url.origin, requireCurrent };
+    const trace = traceOf(headers);
+    const context = { env, runtime, origin: url.origin, requireCurrent, trace };
     const result = await perform(given, caller, context);
     return await answer(result, { ...call, params: inPath, runtime, caller });
   };

@@ -1,6 +1,7 @@
 import type { CallToolResult, Server, ServerContext } from "@modelcontextprotocol/server";
 import type { CreateTaskResultV2 } from "@modelcontextprotocol/ext-tasks/core/v2";
 import * as z from "zod/mini";
+import { traceIn } from "../../core/record/trace.ts";
 import { log } from "../../lib/log.ts";
 import { may } from "../../objects/task/caller.ts";
 import type { TaskReply } from "../../objects/task/reply.ts";
@@ -37,7 +38,11 @@ export interface McpCall extends Pick<ToolCall, "caller" | "context"> {
 }
 
 const TaskParams = z.object({ taskId: z.string() });
-const Meta = z.object({ [IDEMPOTENCY_KEY]: z.optional(z.string()) });
+const Meta = z.object({
+  [IDEMPOTENCY_KEY]: z.optional(z.string()),
+  traceparent: z.optional(z.unknown()),
+  tracestate: z.optional(z.unknown()),
+});
 
 /**
  * Returns the SDK's server, which answers one message of an MCP client.
@@ -91,12 +96,22 @@ async function performed(
   { caller, context, origin }: McpCall,
 ): Promise<ToolOutcome> {
   try {
-    const idempotencyKey = validate(Meta, meta)[IDEMPOTENCY_KEY] ?? null;
-    return await tool.perform({ caller, context, given, idempotencyKey });
+    const {
+      [IDEMPOTENCY_KEY]: idempotencyKey = null,
+      traceparent,
+      tracestate,
+    } = validate(Meta, meta);
+    // The call of the tool is nearer to the agent's work than the HTTP request that carries it.
+    const trace = traceIn(textOf(traceparent), textOf(tracestate)) ?? context.trace;
+    return await tool.perform({ caller, context: { ...context, trace }, given, idempotencyKey });
   } catch (error) {
     const result = problemResult(refused(error, tool.route), origin);
     return { kind: "result", result };
   }
+}
+
+function textOf(value: unknown): string | null {
+  return typeof value === "string" ? value : null;
 }
 
 /** Returns, as a problem, the error with which a tool call was refused, and logs the refusal. */

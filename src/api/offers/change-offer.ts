@@ -17,7 +17,7 @@ import {
   type StoredOffer,
 } from "../../core/offers/book-change.ts";
 import type { OfferBook } from "../../core/offers/offer-book.ts";
-import { WAIT_AFTER_MS } from "../../core/offers/offer-freshness.ts";
+import { OFFER_FRESHNESS } from "../../core/offers/offer-freshness.ts";
 import type { Offer } from "../../core/offers/offer.ts";
 import { SECOND_MS } from "../../core/time.ts";
 import { log } from "../../lib/log.ts";
@@ -153,7 +153,9 @@ interface Changed {
 
 function storedAnswer({ offer, isNew }: Changed): Response {
   const shown = { ...offer, name: offer.stored.name };
-  return offerAnswer(shown, isNew ? 201 : 200, { seen_within_s: WAIT_AFTER_MS / SECOND_MS });
+  return offerAnswer(shown, isNew ? 201 : 200, {
+    seen_within_s: OFFER_FRESHNESS.waitAfterMs / SECOND_MS,
+  });
 }
 
 /**

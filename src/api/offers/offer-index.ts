@@ -8,7 +8,8 @@ import {
   type KnownOffer,
   type OfferBook,
 } from "../../core/offers/offer-book.ts";
-import { readingNeeded } from "../../core/offers/offer-freshness.ts";
+import { readingNeeded } from "../../core/freshness.ts";
+import { OFFER_FRESHNESS } from "../../core/offers/offer-freshness.ts";
 import { SECOND_MS } from "../../core/time.ts";
 import type { Env } from "../../env.ts";
 import { withinTime, withTimeout } from "../../lib/timeout.ts";
@@ -38,7 +39,7 @@ class OfferIndex {
    */
   async current(context: OfferContext): Promise<OfferBook> {
     const times = { readAt: this.#readAt, failedAt: this.#failedAt };
-    const need = readingNeeded(times, Date.now());
+    const need = readingNeeded(times, OFFER_FRESHNESS, Date.now());
     if (need !== "none") {
       const ended = this.#sharedReading(context);
       if (need === "wait") await withinTime(() => ended, null, READ_TIMEOUT_MS);

@@ -19,6 +19,7 @@ export const CALLBACK_COUNTS = {
   waiting: Count,
   sending: Count,
   retrying: Count,
+  paused: described(Count, "Callbacks that rest because their receiver's host is paused."),
   delivered: Count,
   failed: Count,
   attempts: Count,

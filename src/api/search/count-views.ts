@@ -42,6 +42,7 @@ export function callbacksView(rows: readonly Counted[]) {
     waiting: sumOf(rows, "callback", "waiting"),
     sending: sumOf(rows, "callback", "sending"),
     retrying: sumOf(rows, "callback", "retrying"),
+    paused: sumOf(rows, "callback", "paused"),
     delivered: sumOf(rows, "callback", "delivered"),
     failed: sumOf(rows, "callback", "failed"),
     attempts: rows.reduce((total, { attempts }) => total + attempts, 0),

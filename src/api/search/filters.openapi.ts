@@ -30,7 +30,7 @@ export const LIST_PARAMETERS = {
     example: "lost",
   },
   callback: {
-    description: "Tasks whose callback has this status; `open`: `sending` or `retrying`.",
+    description: "Tasks whose callback has this status; `open`: `sending`, `retrying` or `paused`.",
     example: "failed",
   },
   model: { description: "Tasks of this model.", example: "seedance-1-pro" },

@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
 import type { Filters } from "../../index-db/list.ts";
+import { CALLBACK_STATUSES } from "../../core/record/callback.ts";
 import { OUTCOMES } from "../../core/record/outcome.ts";
 import { REFUSAL_CLASSES } from "../../core/record/refusal.ts";
 import { FAILURE_CATEGORIES } from "../../core/record/upstream.ts";
@@ -25,7 +26,7 @@ const ListParameters = {
   submission: z.optional(z.enum(["queued", "sending", "accepted", "unknown", "refused"])),
   refusal: z.optional(z.enum(REFUSAL_CLASSES)),
   outputs: z.optional(z.enum(["lost"])),
-  callback: z.optional(z.enum(["waiting", "open", "sending", "retrying", "delivered", "failed"])),
+  callback: z.optional(z.enum([...CALLBACK_STATUSES, "open"])),
   model: z.optional(z.string().check(z.minLength(1), z.maxLength(256))),
   provider: z.optional(z.string().check(z.minLength(1), z.maxLength(64))),
   account: z.optional(AccountId),

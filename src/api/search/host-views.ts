@@ -22,45 +22,64 @@ const MAX_KINDS = 20;
 export type HostView = ReturnType<typeof hostView>;
 
 /**
- * Returns the hosts to which callbacks of the last 24 hours go, or to which a callback is still failing. Hosts that
+ * Returns the hosts to which callbacks of the last 24 hours go or a callback is still failing, or that are paused. Hosts that
  * fail at present come first, and then those with the most failed callbacks. The host `*` stands for all hosts that are
  * not counted separately.
+ * @param paused the paused hosts, each with the end of its pause, in Unix milliseconds.
  * @param now current time, in Unix milliseconds.
  */
-export function hostViews(failures: Failures, now: number): readonly HostView[] {
+export function hostViews(
+  failures: Failures,
+  paused: ReadonlyMap<string, number>,
+  now: number,
+): readonly HostView[] {
   const { counts, failed, next } = failures;
   const hosts = new Set([
     ...counts.hosts.map(({ host }) => host),
     ...failed.tasks.filter(({ createdAt }) => createdAt >= counts.since).map(({ host }) => host),
     ...next.tasks.filter(isStillSending).map(({ host }) => host),
+    ...paused.keys(),
   ]);
-  const viewOf = viewer(failures, now);
+  const viewOf = viewer(failures, paused, now);
   return [...hosts]
     .flatMap((host) => (host === null || host === "" ? [] : [viewOf(host)]))
     .toSorted(worstFirst);
 }
 
 /**
- * Returns a function that describes one receiver's host: its callbacks of the last 24 hours, and whether it fails at
- * present.
+ * Returns a function that describes one receiver's host: its callbacks of the last 24 hours, and whether it fails or is
+ * paused at present.
+ * @param paused the paused hosts, each with the end of its pause, in Unix milliseconds.
  * @param now current time, in Unix milliseconds.
  */
-export function viewer(failures: Failures, now: number): (host: string) => HostView {
+export function viewer(
+  failures: Failures,
+  paused: ReadonlyMap<string, number>,
+  now: number,
+): (host: string) => HostView {
   const { counts, failed } = failures;
   const rowsOf = Map.groupBy(counts.hosts, ({ host }) => host);
   const failedOf = Map.groupBy(failed.tasks, ({ host }) => host);
   const failing = new Map(failingHosts(failures, now).map((each) => [each.host, each]));
   return (host) => {
     const lastFailed = timeOf((failedOf.get(host) ?? []).map(failedAt), Math.max);
-    return hostView(host, rowsOf.get(host) ?? [], failing.get(host), lastFailed, counts);
+    const until = paused.get(host);
+    const state = { failing: failing.get(host), pausedUntil: until, lastFailed };
+    return hostView(host, rowsOf.get(host) ?? [], state, counts);
   };
+}
+
+/** What is known of a host besides its counts. Times are Unix milliseconds, that of the last failure Unix seconds. */
+interface HostState {
+  readonly failing: FailingHost | undefined;
+  readonly pausedUntil: number | undefined;
+  readonly lastFailed: number | null;
 }
 
 function hostView(
   host: string,
   rows: readonly HostCount[],
-  failing: FailingHost | undefined,
-  lastFailed: number | null,
+  { failing, pausedUntil, lastFailed }: HostState,
   { until }: Failures["counts"],
 ) {
   const [delivered, failed] = [sumOf(rows, "delivered"), sumOf(rows, "failed")];
@@ -75,6 +94,7 @@ function hostView(
       failed,
       sending: sumOf(rows, "sending"),
       retrying: sumOf(rows, "retrying"),
+      paused: sumOf(rows, "paused"),
     },
     success_rate: ratio(delivered, delivered + failed),
     attempts_per_callback: ratio(
@@ -82,6 +102,7 @@ function hostView(
       delivered + failed,
     ),
     failing: failing === undefined ? null : failingView(failing),
+    paused_until: pausedUntil === undefined ? null : toSeconds(pausedUntil),
     last_failed_at: lastFailed,
     last_delivered_hour: good.length === 0 ? null : toSeconds(Math.max(...good)),
     callbacks_by_hour: hours.map(total),

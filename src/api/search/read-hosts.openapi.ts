@@ -27,6 +27,7 @@ const HOST_FIELDS = {
     failed: Count,
     sending: Count,
     retrying: Count,
+    paused: Count,
   }),
   success_rate: Ratio,
   attempts_per_callback: Ratio,
@@ -43,6 +44,7 @@ const HOST_FIELDS = {
     ),
     "How the host fails at present; null when it does not.",
   ),
+  paused_until: described(Maybe, "End of the host's pause; null when it is not paused."),
   last_failed_at: Maybe,
   last_delivered_hour: Maybe,
   callbacks_by_hour: CountByHour,
@@ -94,10 +96,11 @@ const WINDOW = {
 
 const HOST = {
   host: "client.example.com",
-  callbacks: { total: 24, delivered: 24, failed: 0, sending: 0, retrying: 0 },
+  callbacks: { total: 24, delivered: 24, failed: 0, sending: 0, retrying: 0, paused: 0 },
   success_rate: 1,
   attempts_per_callback: 1,
   failing: null,
+  paused_until: null,
   last_failed_at: null,
   last_delivered_hour: SINCE_S + 82_800,
   callbacks_by_hour: HOURS.map(() => 1),

@@ -1,6 +1,5 @@
 import * as z from "zod/mini";
 import { toSeconds } from "../../core/time.ts";
-import { hostOf } from "../../core/url.ts";
 import type { Runtime } from "../../config/runtime.ts";
 import type { Env } from "../../env.ts";
 import type { Shards } from "../../index-db/shards.ts";
@@ -10,8 +9,9 @@ import {
   lastDeliveredAt,
   nextTasks,
 } from "../../index-db/troubled-tasks.ts";
+import { requireHost } from "../hosts/host-name.ts";
+import { pausedHosts } from "../hosts/paused-hosts.ts";
 import { json } from "../http/answer.ts";
-import { invalidRequest } from "../http/problem.ts";
 import { pageLimit } from "../http/query.ts";
 import { routeOf } from "../http/route.ts";
 import { NoBody, NoQuery, operation } from "../operation.ts";
@@ -75,8 +75,8 @@ export const readHostRoute = routeOf(
 );
 
 /**
- * Returns the receivers' hosts that have callbacks of the last 24 hours or a callback that still fails, each with its
- * callbacks of the last 24 hours. Hosts that fail at present come first.
+ * Returns the receivers' hosts that have callbacks of the last 24 hours or a callback that still fails, or that are
+ * paused, each with its callbacks of the last 24 hours. Hosts that fail at present come first.
  */
 async function allHosts(env: Env, shards: Shards) {
   const now = Date.now();
@@ -86,7 +86,8 @@ async function allHosts(env: Env, shards: Shards) {
   const [failed, next] = await queryIndex(() =>
     Promise.all([failedCallbacks(shards, limit), nextTasks(shards, limit)]),
   );
-  return { ...windowView(counts), data: hostViews({ counts, failed, next }, now) };
+  const paused = await pausedHosts(env);
+  return { ...windowView(counts), data: hostViews({ counts, failed, next }, paused, now) };
 }
 
 /**
@@ -95,10 +96,10 @@ async function allHosts(env: Env, shards: Shards) {
  * @throws Problem `invalid_request` for a text that is not a host.
  */
 async function oneHostView(name: string, env: Env, runtime: Runtime) {
-  const host = name === OTHERS ? OTHERS : hostOf(`https://${name}`);
-  if (host === null) throw invalidRequest([{ path: "/host", message: "must be a host" }]);
+  const host = name === OTHERS ? OTHERS : requireHost(name);
   const shards = requireIndex(env, runtime);
   const now = Date.now();
+  const paused = await pausedHosts(env);
   const [counts, failed, next, deliveredAt] = await queryIndex(() =>
     Promise.all([
       recentCounts(env, shards, now),
@@ -109,7 +110,7 @@ async function oneHostView(name: string, env: Env, runtime: Runtime) {
   );
   return {
     ...windowView(counts),
-    ...viewer({ counts, failed, next }, now)(host),
+    ...viewer({ counts, failed, next }, paused, now)(host),
     last_delivered_at: deliveredAt === null ? null : toSeconds(deliveredAt),
     failures: failuresOf(host, { failed, next }),
   };

@@ -69,6 +69,7 @@ export const readSeriesDescription = {
             waiting: 1,
             sending: 0,
             retrying: 0,
+            paused: 0,
             delivered: 4,
             failed: 0,
             attempts: 5,

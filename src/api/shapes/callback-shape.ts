@@ -1,4 +1,6 @@
 import * as z from "zod/mini";
+import { ENDED_CALLBACK_STATUSES } from "../../core/record/callback.ts";
+import { CALLBACK_EVENTS } from "../../core/record/callback-events.ts";
 import { CAUSES, OUTCOMES } from "../../core/record/outcome.ts";
 import { Count, described, DurationMs, maybe, named, Time } from "./described.ts";
 
@@ -36,6 +38,11 @@ const ScheduleS = maybe(
 const EndpointOfCallback = maybe(
   z.string(),
   "Name of the endpoint that gets the callback, as it was when the task was created.",
+);
+
+const Events = maybe(
+  z.array(z.enum(CALLBACK_EVENTS)),
+  "Events of which the receiver is told, where they are not `completed` and `failed`.",
 );
 
 /** Members that describe the HTTP request of a callback: its method, URL, headers and body. */
@@ -85,6 +92,7 @@ export const WaitingCallback = named(
     url: z.string(),
     endpoint: EndpointOfCallback,
     schedule_s: ScheduleS,
+    events: Events,
     status: z.literal("waiting"),
     attempts: z.array(Attempt).check(z.maxLength(0)),
   }),
@@ -97,14 +105,19 @@ export const Callback = named(
     url: z.string(),
     endpoint: EndpointOfCallback,
     schedule_s: ScheduleS,
+    events: Events,
     status: described(
-      z.enum(["sending", "retrying", "delivered", "failed"]),
-      "State of the latest series. `sending` until its first attempt has ended, then `retrying` until one is delivered or the last has failed: the next attempt is under way, or waits until `next_attempt_at`.",
+      z.enum(ENDED_CALLBACK_STATUSES),
+      "State of the latest series. `sending` until its first attempt has ended, then `retrying` until one is delivered or the last has failed: the next attempt is under way, or waits until `next_attempt_at`. `paused` while the next attempt is due, and the operator has paused the receiver's host.",
     ),
     attempts: described(z.array(Attempt), "The last 20 attempts, oldest first."),
     waits_for: maybe(z.literal("refund"), "The first attempt waits until credits are refunded."),
     paused: maybe(z.literal(true), "The relay is paused, which holds the next attempt back."),
     next_attempt_at: z.optional(Time),
+    paused_until: maybe(
+      Time,
+      "While `paused`: end of the pause. The attempt is made in the ten minutes after it.",
+    ),
     ordered_by: OrderedBy,
     delivered_at: maybe(Time, "When an attempt first succeeded."),
   }),

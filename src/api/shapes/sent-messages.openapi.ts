@@ -9,28 +9,40 @@ import {
   COMPLETED_CALLBACK,
   COMPLETED_TASK,
   FAILED_CALLBACK,
+  PROGRESS_CALLBACK,
   TASK_ID,
 } from "./task-shape.openapi.ts";
-import { CompletedCallback, FailedCallback, Task } from "./task-shape.ts";
+import { CompletedCallback, FailedCallback, ProgressCallback, Task } from "./task-shape.ts";
 
 /** Description of a request that the relay sends, e.g. a callback: a summary and the body. */
 interface Webhook extends Content {
   readonly summary: string;
 }
 
-export type CallbackName = "task.completed" | "task.failed";
+export type CallbackName = "task.completed" | "task.failed" | "task.processing";
+
+const END_ATTEMPTS = "at most three automatic attempts";
 
 /** The callbacks, which go to the `callback_url` of a task, by the value of their header `X-Event`. */
-export const CALLBACKS: Readonly<Record<CallbackName, Webhook>> = {
+export const CALLBACKS: Readonly<Record<CallbackName, Webhook & { readonly attempts: string }>> = {
   "task.completed": {
     summary: "A task has completed",
+    attempts: END_ATTEMPTS,
     schema: CompletedCallback,
     example: COMPLETED_CALLBACK,
   },
   "task.failed": {
     summary: "A task has failed",
+    attempts: END_ATTEMPTS,
     schema: FailedCallback,
     example: FAILED_CALLBACK,
+  },
+  "task.processing": {
+    summary: "The job of a task runs, for receivers that ask for `progress`",
+    attempts:
+      "when the job is first known to run, and then at most every 10 s while the upstream states another percentage; one attempt each",
+    schema: ProgressCallback,
+    example: PROGRESS_CALLBACK,
   },
 };
 

@@ -44,6 +44,14 @@ export const FAILED_CALLBACK = {
   error: { code: "upstream_error", message: "The prompt was refused." },
 };
 
+export const PROGRESS_CALLBACK = {
+  id: TASK_ID,
+  status: "processing" as const,
+  model: HEAD.model,
+  created_at: HEAD.created_at,
+  progress: 40,
+};
+
 export const OPEN_TASK = {
   ...HEAD,
   status: "pending" as const,

@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
 import { AWAITED_NEWS } from "../../core/record/awaited-news.ts";
+import { CALLBACK_STATUSES } from "../../core/record/callback.ts";
 import { LOSS_REASONS } from "../../core/record/outputs.ts";
 import { PRICE_BASES } from "../../core/record/price-rule.ts";
 import { REFUSAL_CLASSES } from "../../core/record/refusal.ts";
@@ -260,9 +261,7 @@ const REGISTERED_FIELDS = {
 
 const STATUS_FIELDS = {
   callback: described(
-    z.nullable(
-      z.strictObject({ status: z.enum(["waiting", "sending", "retrying", "delivered", "failed"]) }),
-    ),
+    z.nullable(z.strictObject({ status: z.enum(CALLBACK_STATUSES) })),
     "Null without a `callback_url`.",
   ),
 };
@@ -299,6 +298,22 @@ export const FailedCallback = named(
   "Body of the callback of a failed task.",
 );
 
+/** Schema of the body of a progress callback, `task.processing`. */
+export const ProgressCallback = named(
+  "ProgressCallback",
+  z.strictObject({
+    id: Id,
+    status: z.literal("processing"),
+    model: z.string(),
+    created_at: Time,
+    progress: described(
+      z.nullable(z.int().check(z.minimum(0), z.maximum(100))),
+      "Percent, where the upstream states it.",
+    ),
+  }),
+  "A running task, as the body of a progress callback.",
+);
+
 export const TaskCount = named(
   "TaskCount",
   z.strictObject({
@@ -333,7 +348,7 @@ export const ListedTask = named(
     upstream: maybe(z.strictObject({ id: z.string() }), "The attached job. Only operators see it."),
     callback: z.nullable(
       z.strictObject({
-        status: z.enum(["waiting", "sending", "retrying", "delivered", "failed"]),
+        status: z.enum(CALLBACK_STATUSES),
         host: z.nullable(z.string()),
         attempts: described(Count, "Number of attempts so far."),
         last_outcome: z.optional(z.string()),

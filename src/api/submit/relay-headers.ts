@@ -1,8 +1,10 @@
 import * as z from "zod/mini";
 import { PriceForm, priceOf } from "../../config/price.ts";
 import { parseJsonAsSent } from "../../core/json.ts";
+import type { CallbackEvents } from "../../core/record/callback-events.ts";
 import type { Price } from "../../core/record/price-rule.ts";
 import { readerOf, type Caller } from "../../objects/task/caller.ts";
+import { CallbackEventList, eventsIn } from "../callbacks/callback-event-list.ts";
 import { CallbackSchedule, scheduleIn } from "../callbacks/callback-schedule.ts";
 import { AccountId, TaskId, TimeS } from "../http/fields.ts";
 import { type Issue, invalidRequest, Problem } from "../http/problem.ts";
@@ -13,6 +15,8 @@ export interface RelayHeaders {
   readonly callbackUrl: string | null;
   /** Waits before the attempts of the callback, in milliseconds. */
   readonly callbackScheduleMs: readonly number[] | null;
+  /** Events of which the receiver of the callback is told. */
+  readonly callbackEvents: CallbackEvents | null;
   readonly metadata: z.output<typeof Labels> | null;
   readonly taskId: string | null;
   /** Deadline of the task, in Unix seconds. */
@@ -42,6 +46,7 @@ const FOR_OPERATORS = [
 const FOR_ALL = [
   "Relay-Callback-Url",
   "Relay-Callback-Schedule",
+  "Relay-Callback-Events",
   "Relay-Metadata",
   "Relay-Start-By",
   "Relay-Key",
@@ -81,6 +86,7 @@ export function readRelayHeaders(headers: Headers, caller: Caller): RelayHeaders
     callbackScheduleMs: read("Relay-Callback-Schedule", CallbackSchedule, (text) =>
       scheduleIn(text, wholeNumber),
     ),
+    callbackEvents: read("Relay-Callback-Events", CallbackEventList, eventsIn),
     metadata: read("Relay-Metadata", Labels, parseJsonAsSent),
     taskId: read("Relay-Task-Id", TaskId, (text) => text),
     deadlineAtS: read("Relay-Deadline-At", TimeS, wholeNumber),

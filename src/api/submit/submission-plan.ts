@@ -1,6 +1,8 @@
 import type { Runtime } from "../../config/runtime.ts";
+import { statedEvents } from "../../core/record/callback-events.ts";
 import { linkDigest } from "../../core/record/input-links.ts";
 import type { Price } from "../../core/record/price-rule.ts";
+import { traceMember } from "../../core/record/trace.ts";
 import type { SubmissionStart } from "../../core/record/submission.ts";
 import { SECOND_MS } from "../../core/time.ts";
 import { isHttpUrl } from "../../core/url.ts";
@@ -112,13 +114,21 @@ export async function planSubmission(
       ...offerNameOf(prepared),
       ...identity,
     },
-    ...(!isOperator && { isPriceOffered: true }),
+    ...marksOf(submitCall, isOperator),
   };
   const isHookExpected = fields.size > 0 && canHooksArrive(runtime);
   const secrets = secretsOf(place, fields, accountId !== null);
   const isNamedByKey = asked.taskId === null && key !== null;
   const sent = prepared.withFields(fields);
   return { place, call, event, sent, isHookExpected, submissionId, isNamedByKey, jobId, secrets };
+}
+
+/** Returns that the price is that of an offer, for the submission of an account, and the trace context of the call. */
+function marksOf(
+  { trace }: SubmitCall,
+  isOperator: boolean,
+): Pick<Registering, "isPriceOffered" | "trace"> {
+  return { ...(!isOperator && { isPriceOffered: true }), ...traceMember(trace) };
 }
 
 /**
@@ -237,6 +247,7 @@ function registrationOf(
       submitCall.runtime.config,
       "/Relay-Callback-Schedule",
     ),
+    ...statedEvents(asked.callbackEvents),
     provider: place.connection.name,
     parameters: prepared.parameters,
     metadata: asked.metadata,

@@ -64,7 +64,7 @@ export const submitOffer = operation(
     takesIdempotencyKey: true,
   },
   async (call: OfferCall): Promise<OfferSubmitted> => {
-    const { caller, params, idempotencyKey, env, runtime, origin } = call;
+    const { caller, params, idempotencyKey, env, runtime, origin, trace } = call;
     const { connection, tool } = await requireOffer(params.offer, call);
     const upstreamCall = await callOf(tool, connection, call);
     const start = await submitJob
@@ -75,7 +75,7 @@ export const submitOffer = operation(
           idempotencyKey,
         },
         caller,
-        { env, runtime, origin, counted: "LIMIT_SUBMITS" },
+        { env, runtime, origin, trace, counted: "LIMIT_SUBMITS" },
       )
       .then(startOf, knownTaskOf);
     return await withTask(start, call);

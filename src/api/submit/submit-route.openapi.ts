@@ -13,6 +13,7 @@ export const submitJobDescription = {
       "Prefer",
       "Relay-Callback-Url",
       "Relay-Callback-Schedule",
+      "Relay-Callback-Events",
       "Relay-Metadata",
       "Relay-Start-By",
       "Relay-Key",

@@ -7,6 +7,7 @@ import { KEY_HEADERS, MAX_KEY_CHARS } from "./customer-credential.ts";
 import { holderOfKey, unauthenticated } from "../http/auth.ts";
 import { invalidRequest } from "../http/problem.ts";
 import { type ProtectedRoute, requireRuntime } from "../http/route.ts";
+import { traceOf } from "../http/trace-headers.ts";
 import { Unread } from "../operation.ts";
 import { type CallMethod, jobCallOf } from "../../providers/job-calls.ts";
 import { makeAuxiliaryCall } from "../jobs/auxiliary-call.ts";
@@ -136,7 +137,8 @@ async function upstreamCallOf(
   // The operation of this kind checks the path.
   const stated = statedTargetOf(request.url, prefix);
   const kind = kindOf(method, stated, runtime.config.connections.get(connection));
-  return { given, caller, kind, context: { env, runtime, origin: url.origin } };
+  const context = { env, runtime, origin: url.origin, trace: traceOf(headers) };
+  return { given, caller, kind, context };
 }
 
 /**

@@ -6,6 +6,7 @@ import { DAY_MS, SECOND_MS } from "../../core/time.ts";
 import { isHttpUrl } from "../../core/url.ts";
 import { decimalOf } from "../../providers/json-fields.ts";
 import { isUsageName, MAX_USAGE_BYTES } from "../../providers/usage.ts";
+import { CallbackEventList } from "../callbacks/callback-event-list.ts";
 import { CallbackSchedule } from "../callbacks/callback-schedule.ts";
 import {
   AccountId,
@@ -110,6 +111,7 @@ const creation = {
   created_at: optional(CreatedAtS),
   callback_url: optional(ReportedText),
   callback_schedule_s: optional(CallbackSchedule),
+  callback_events: optional(CallbackEventList),
   account: optional(AccountId),
 };
 

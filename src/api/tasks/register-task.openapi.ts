@@ -34,6 +34,8 @@ export const registerTaskDescription = {
         "URL that gets the callback: https, and no private address; or `endpoint:NAME`, an endpoint of the account or, without an account, of the relay. Without it, the one named `default` gets it, if there is one.",
       callback_schedule_s:
         "Waits before the attempts of the callback, each from the end of the attempt before, or `day` for 0, 5, 300, 1,800, 7,200, 18,000, 36,000 and 36,000. Together at most RETENTION_DAYS. CALLBACK_SCHEDULE_S by default.",
+      callback_events:
+        "Events of which the receiver of the callback is told, of `completed`, `failed` and `progress`. `completed` and `failed` by default; `progress` adds `task.processing` while the job runs.",
       account: "Account that owns the task and is charged.",
       provider: "Connection that does the work, for a hook URL and for polls.",
       parameters: "Parameters of the job. The relay only stores them.",

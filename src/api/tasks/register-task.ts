@@ -2,8 +2,10 @@ import type * as z from "zod/mini";
 import { appendMembers } from "../../core/json.ts";
 import { priceOf, usageNamesWithout } from "../../config/price.ts";
 import type { RegisterEvent } from "../../core/events/event.ts";
+import { statedEvents } from "../../core/record/callback-events.ts";
 import type { Price } from "../../core/record/price-rule.ts";
 import type { Account } from "../../core/record/task.ts";
+import { traceMember } from "../../core/record/trace.ts";
 import type { Env } from "../../env.ts";
 import type { Connection } from "../../providers/provider.ts";
 import type { Runtime } from "../../config/runtime.ts";
@@ -33,7 +35,8 @@ import type { OutsideEvent } from "../../objects/task/outside-event.ts";
 export const registerTask = operation(
   "registerTask",
   { access: "operate", query: NoQuery, body: Registration, takesIdempotencyKey: true },
-  async ({ env, runtime, caller, origin, body, idempotencyKey: key }): Promise<Registered> => {
+  async (call): Promise<Registered> => {
+    const { env, runtime, caller, origin, body, idempotencyKey: key, trace } = call;
     const refusal = refusalForTask(body.callback_url, runtime, origin, body.account !== null);
     if (refusal !== null) throw invalidRequest([{ path: "/callback_url", message: refusal }]);
     const schedule = requireSchedule(
@@ -54,10 +57,15 @@ export const registerTask = operation(
       id,
       model: body.model,
       origin,
-      registration: { ...registrationOf(body, price), ...schedule },
+      registration: {
+        ...registrationOf(body, price),
+        ...schedule,
+        ...statedEvents(body.callback_events),
+      },
       ...simulatedStartOf(body.model, null, connection),
       ...(await billingOf(body.account, price !== null, env, runtime)),
       ...(await endpointOfTask(body.callback_url, body.account, "/callback_url", env)),
+      ...traceMember(trace),
     };
     const applied = await taskClient(env, id).apply(event, caller);
     if (body.id === null) requireUnusedKey(applied);

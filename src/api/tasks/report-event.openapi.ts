@@ -18,6 +18,8 @@ export const reportEventDescription = {
       callback_url: "URL that gets the callback, or `endpoint:NAME`, as of `POST /v1/tasks`.",
       callback_schedule_s:
         "Waits before the attempts of the callback, each from the end of the attempt before, or `day` for 0, 5, 300, 1,800, 7,200, 18,000, 36,000 and 36,000. Together at most RETENTION_DAYS. CALLBACK_SCHEDULE_S by default.",
+      callback_events:
+        "Events of which the receiver of the callback is told, of `completed`, `failed` and `progress`. `completed` and `failed` by default; `progress` adds `task.processing` while the job runs.",
       account: "Account that owns the task.",
       completed_at: "When the job ended, in Unix seconds.",
       output: "Result of a completed task.",

@@ -1,5 +1,7 @@
 import type * as z from "zod/mini";
 import type { ReportEvent } from "../../core/events/event.ts";
+import { traceMember } from "../../core/record/trace.ts";
+import { statedEvents } from "../../core/record/callback-events.ts";
 import type { Usage } from "../../core/record/upstream.ts";
 import type { Env } from "../../env.ts";
 import type { OutsideEvent } from "../../objects/task/outside-event.ts";
@@ -19,7 +21,7 @@ import { accepted, taskClient } from "./task-client.ts";
 const reportEvent = operation(
   "reportEvent",
   { access: "report", query: NoQuery, body: TaskFinishEvent },
-  async ({ env, runtime, caller, origin, body }) => {
+  async ({ env, runtime, caller, origin, body, trace }) => {
     const creation = body.model === null ? null : await creationOf(body, body.model, env);
     const schedule = requireSchedule(
       body.callback_schedule_s,
@@ -33,6 +35,7 @@ const reportEvent = operation(
       creation: creation && {
         ...creation,
         ...schedule,
+        ...statedEvents(body.callback_events),
         callbackUrlRefusal: refusalForTask(
           body.callback_url,
           runtime,
@@ -40,6 +43,7 @@ const reportEvent = operation(
           body.account !== null,
         ),
         origin,
+        ...traceMember(trace),
       },
     };
     return accepted(await taskClient(env, body.id).apply(event, caller));

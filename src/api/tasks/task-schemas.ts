@@ -2,6 +2,7 @@ import * as z from "zod/mini";
 import { compiled } from "../../core/compiled.ts";
 import { PriceForm } from "../../config/price.ts";
 import { type JsonObject, jsonEqual, wellFormedMembers } from "../../core/json.ts";
+import { CallbackEventList } from "../callbacks/callback-event-list.ts";
 import { CallbackSchedule } from "../callbacks/callback-schedule.ts";
 import {
   AccountId,
@@ -34,6 +35,7 @@ export const Registration = compiled(
       model: Model,
       callback_url: optional(z.string()),
       callback_schedule_s: optional(CallbackSchedule),
+      callback_events: optional(CallbackEventList),
       account: optional(AccountId),
       provider: optional(z.string()),
       parameters: optional(MendedJsonField),

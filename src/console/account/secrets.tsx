@@ -30,19 +30,20 @@ export function SecretsPanel({ account, secrets, mayOrder }: SecretsPanelProps) 
       }
     >
       <dl class="fields">
-        {callbacks.map((secret, at) => (
-          <>
-            <dt>
-              {at === 0 ? "Current" : "Previous"} (no. {generation - at})
-            </dt>
-            <dd>
-              <Masked
-                secret={secret}
-                what={at === 0 ? "the current secret" : "the previous secret"}
-              />
-            </dd>
-          </>
-        ))}
+        {callbacks.map((secret, at) => {
+          const { age, number, from } = secretAt(at, callbacks.length, generation);
+          return (
+            <>
+              <dt>
+                {age === "current" ? "Current" : "Previous"} (no. {number}
+                {from})
+              </dt>
+              <dd>
+                <Masked secret={secret} what={`the ${age} secret${from}`} />
+              </dd>
+            </>
+          );
+        })}
         {publicKeys.map((key) => (
           <>
             <dt>Public key</dt>
@@ -59,6 +60,18 @@ export function SecretsPanel({ account, secrets, mayOrder }: SecretsPanelProps) 
   );
 }
 
+/**
+ * Returns which secret of an account stands at a place of the list of its secrets. For each generation, the list has a
+ * secret of each value of `RELAY_SECRET`; `from` names a value that is not the newest. The list has the present
+ * generation and, if there was a rotation, the previous one.
+ */
+function secretAt(place: number, length: number, generation: number) {
+  const relaySecrets = generation > 1 ? length / 2 : length;
+  const [back, nth] = [Math.floor(place / relaySecrets), place % relaySecrets];
+  const from = nth === 0 ? "" : `, of relay secret ${nth + 1}`;
+  return { age: back === 0 ? "current" : "previous", number: generation - back, from };
+}
+
 function RotateDialog(props: { readonly account: string; readonly generation: number }) {
   const { account, generation } = props;
   return (
@@ -71,8 +84,9 @@ function RotateDialog(props: { readonly account: string; readonly generation: nu
       <input type="hidden" name="generation" value={String(generation)} />
       <RotationDrawing generation={generation} />
       <p>
-        Every callback has a signature for the previous, the current and the next secret, so that
-        none is refused while the client changes to the new one. Rotate again only when it has.
+        Every callback has a signature for the current and the next secret and, after a rotation,
+        for the previous one, so that none is refused while the client changes to the new one.
+        Rotate again only when it has.
       </p>
     </FormDialog>
   );

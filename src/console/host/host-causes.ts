@@ -44,6 +44,25 @@ const BY_OUTCOME: Readonly<Record<string, Cause>> = {
   interrupted: { rank: 6, text: "The relay stopped before the answer came; it tries again." },
 };
 
+/** Causes of the outcome `unreachable` by the HTTP status that says why, in place of the receiver. */
+const BY_UNREACHABLE_CODE: Readonly<Record<number, Cause>> = {
+  403: {
+    rank: 2,
+    text: "The URL has an IP address, or its name leads to one, that is not called.",
+  },
+  521: { rank: 5, text: "Nothing listens at the port, or a firewall refuses the connection." },
+  522: {
+    rank: 5,
+    text: "The host does not answer: it is down, or a firewall drops the connection.",
+  },
+  525: {
+    rank: 3,
+    text: "The TLS handshake fails: the port speaks no TLS, or the certificate is not valid.",
+  },
+  526: { rank: 3, text: "The certificate is not valid: expired, of another name, or not trusted." },
+  530: { rank: 3, text: "The name leads to no address that may be called, or its tunnel is down." },
+};
+
 const OTHER: Cause = {
   rank: 4,
   text: "The receiver answers, but not with a status from 200 to 299.",
@@ -55,7 +74,8 @@ const SERVER_FAULT: Cause = {
 
 /** Returns the likely cause of callback attempts that failed with this outcome and HTTP status. */
 export function likelyCauseOf({ outcome, status_code: code }: FailureKind): Cause {
-  const known = BY_OUTCOME[outcome ?? ""];
+  const told = outcome === "unreachable" ? BY_UNREACHABLE_CODE[code ?? 0] : undefined;
+  const known = told ?? BY_OUTCOME[outcome ?? ""];
   if (known !== undefined) return known;
   if (code === null) return OTHER;
   const [, cause] = BY_CODE.find(([codes]) => codes.includes(code)) ?? [];

@@ -1,6 +1,7 @@
 import type { PropsWithChildren } from "hono/jsx";
 import { linkOrigin } from "../../api/http/link-origin.ts";
 import { type BulkEffects, countRedeliveries } from "../../api/callbacks/bulk-redelivery.ts";
+import { pauseHost, resumeHost } from "../../api/hosts/pause-host.ts";
 import type { failuresOf } from "../../api/search/host-views.ts";
 import { readHost } from "../../api/search/read-hosts.ts";
 import type { TaskCallback } from "../../api/shapes/task-shape.ts";
@@ -14,7 +15,7 @@ import { may } from "../../objects/task/caller.ts";
 import { StartForm } from "../bulk-redelivery/bulk-redelivery-page.tsx";
 import { MAX_COUNTED, reasonsText } from "../bulk-redelivery/bulk-redelivery-state.ts";
 import { type FormFault, withFaultsIn } from "../http/forms.ts";
-import { html } from "../http/html-answer.ts";
+import { html, seeOther } from "../http/html-answer.ts";
 import { formAction, type FormVisit, viewerPage, type ViewerVisit } from "../http/page.ts";
 import { frameOf, Layout } from "../layout/layout.tsx";
 import { ApiDialog } from "../parts/api-dialog.tsx";
@@ -30,6 +31,7 @@ import { Ago, Time } from "../parts/shown-time.tsx";
 import { Stat } from "../parts/stat.tsx";
 import { likelyCauseOf } from "./host-causes.ts";
 import { hostIncident } from "./host-incident.ts";
+import { endIn, HOURS, PAUSE, PauseButton, PauseDialog, PauseNotice } from "./pause-panel.tsx";
 
 /**
  * Largest number of tasks whose callbacks the page shows as examples, one for each combination of outcome and HTTP
@@ -38,7 +40,7 @@ import { hostIncident } from "./host-incident.ts";
 const MAX_SAMPLES = 4;
 /** Longest time in milliseconds that the page waits for the end of an attempt that its form has ordered. */
 const WAIT_MS = 3 * SECOND_MS;
-const PAUSE_MS = 150;
+const LOOK_PAUSE_MS = 150;
 /** Id of the form that sends a test callback, the first step on a failing host's page. */
 const TEST = "test";
 /** Id of the form that redelivers one failed callback, the second step on a failing host's page. */
@@ -88,24 +90,55 @@ export const redeliverOne = formAction(
   },
 );
 
+/** Pauses the host, and redirects to its page. */
+export const pauseHostForm = formAction(
+  "pauseHostForm",
+  "/hosts/{host}/pause",
+  "operate",
+  async (visit) =>
+    withFaultsIn(
+      { id: PAUSE, typed: visit.form, fields: [HOURS] },
+      async () => {
+        const { params } = visit;
+        const until = endIn(visit.form, Date.now());
+        const paused = await pauseHost.perform({ params, body: { until } }, visit.viewer, visit);
+        return seeOther(pathOf(paused.host));
+      },
+      (fault) => showHost(visit, { ...NOTHING, pauseFault: fault }),
+    ),
+);
+
+/** Ends the pause of the host, and redirects to its page. */
+export const resumeHostForm = formAction(
+  "resumeHostForm",
+  "/hosts/{host}/resume",
+  "operate",
+  async (visit) => {
+    await resumeHost.perform({ params: visit.params }, visit.viewer, visit);
+    return seeOther(pathOf(visit.params.host));
+  },
+);
+
 /** Results of the form that the viewer has just sent from a host's page: a test callback or a redelivery. */
 interface Done extends Pick<Steps, "tested" | "sent" | "fault"> {
   /** URL that was entered for a test callback. Null when the test form was not sent. */
   readonly url: string | null;
+  /** Why the form that pauses the host was refused; null when it was not. */
+  readonly pauseFault: FormFault | null;
 }
 
-const NOTHING: Done = { tested: null, sent: null, fault: null, url: null };
+const NOTHING: Done = { tested: null, sent: null, fault: null, url: null, pauseFault: null };
 
 async function showHost(visit: HostVisit, done: Done): Promise<Response> {
   const { params } = visit;
   const host = await readHost.perform({ params }, visit.viewer, visit);
   const samples = await samplesOf(host, visit);
   const now = Date.now();
-  const [origin, path] = [
-    linkOrigin(visit.env, visit.request),
-    `/hosts/${encodeURIComponent(host.host)}`,
-  ];
-  const steps = may(visit.viewer, "operate") ? await stepsOf(host, samples, visit, done) : null;
+  const [origin, path] = [linkOrigin(visit.env, visit.request), pathOf(host.host)];
+  const mayOperate = may(visit.viewer, "operate");
+  const steps = mayOperate ? await stepsOf(host, samples, visit, done) : null;
+  const pause = { host: host.host, path, until: host.paused_until };
+  const mayPause = mayOperate && host.host !== "*" && host.paused_until === null;
   return html(
     <Layout title={host.host} frame={frameOf(visit)} section="hosts">
       <PageHead
@@ -116,9 +149,12 @@ async function showHost(visit: HostVisit, done: Done): Promise<Response> {
           </a>
         }
       >
+        {mayPause ? <PauseButton /> : null}
         <ApiDialog origin={origin} paths={[`/v1${path}`]} />
       </PageHead>
+      {mayPause ? <PauseDialog {...pause} fault={done.pauseFault} /> : null}
       <div class="stack">
+        <PauseNotice {...pause} mayResume={mayOperate} now={now} />
         <HostNotice host={host} failed={failedCount(host)} link={`${origin}${path}`} now={now} />
         {steps === null ? null : <HostSteps {...steps} />}
         <HostFailures failures={host.failures} samples={samples} now={now} />
@@ -137,10 +173,10 @@ async function stepsOf(
   host: Host,
   samples: readonly Sample[],
   visit: HostVisit,
-  { url, ...done }: Done,
+  { url, tested, sent, fault }: Done,
 ): Promise<Steps | null> {
+  const done = { tested, sent, fault };
   const failed = failedCount(host);
-  const { sent } = done;
   if (host.host === "*" || (failed === 0 && isUnused(done))) return null;
   const isDelivered = sent?.callback?.status === "delivered";
   return {
@@ -154,7 +190,7 @@ async function stepsOf(
 }
 
 /** Tells whether the page has no result to show, because none of its forms was sent. */
-function isUnused({ tested, sent, fault }: Omit<Done, "url">): boolean {
+function isUnused({ tested, sent, fault }: Pick<Done, "tested" | "sent" | "fault">): boolean {
   return tested === null && sent === null && fault === null;
 }
 
@@ -202,9 +238,9 @@ async function redeliverOnce(
   for (
     let waitedMs = 0;
     waitedMs < WAIT_MS && isOpenStatus(callback?.status);
-    waitedMs += PAUSE_MS
+    waitedMs += LOOK_PAUSE_MS
   ) {
-    await scheduler.wait(PAUSE_MS);
+    await scheduler.wait(LOOK_PAUSE_MS);
     callback = await callbackOf(id, visit);
   }
   return callback;
@@ -378,7 +414,7 @@ function StepButton(props: {
 function TestResult({ outcome, status_code: code, duration_ms: ms, cause }: Tested) {
   return (
     <output class="state">
-      <Status of={outcome} /> {code ?? cause ?? ""} in {durationText(ms)}
+      <Status of={outcome} /> {code ?? ""} {cause ?? ""} in {durationText(ms)}
     </output>
   );
 }

@@ -104,10 +104,15 @@ function columns(now: number): readonly Column<HostView>[] {
 }
 
 function HostName({ host: view }: { readonly host: HostView }) {
-  const { host, failing } = view;
+  const { host, failing, paused_until: until } = view;
   return (
     <div class="host-name">
       <a href={`/hosts/${encodeURIComponent(host)}`}>{host === "*" ? "Other hosts" : host}</a>
+      {until === null ? null : (
+        <span class="small tone-warn">
+          paused until <Time at={until * 1000} />
+        </span>
+      )}
       {failing === null ? null : (
         <span class="small tone-bad host-fails">
           {failing.status_code ?? failing.outcome ?? "fails"} since{" "}

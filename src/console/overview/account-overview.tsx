@@ -135,7 +135,8 @@ interface CountsProps {
 }
 
 function CallbackNumbers({ counts: { callbacks, is_capped: isCapped, since } }: CountsProps) {
-  const { delivered, failed, sending, retrying } = callbacks;
+  const { delivered, failed, sending, retrying, paused } = callbacks;
+  const open = sending + retrying + paused;
   const of7Days = `since=${since}`;
   return (
     <>
@@ -149,7 +150,7 @@ function CallbackNumbers({ counts: { callbacks, is_capped: isCapped, since } }: 
         label="failed in 7 days"
         href={`/tasks?callback=failed&${of7Days}`}
       />
-      <Stat value={countText(sending + retrying)} label="being sent" href="/tasks?callback=open" />
+      <Stat value={countText(open)} label="being sent" href="/tasks?callback=open" />
     </>
   );
 }

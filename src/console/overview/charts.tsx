@@ -41,7 +41,11 @@ export function CallbacksChart({ counts }: ChartProps) {
     name: nameOf(at, stepS),
     href: `/tasks?since=${at}&until=${at + stepS}`,
     isLabelled: isLabelled(at, counts),
-    parts: [callbacks.delivered, callbacks.sending + callbacks.retrying, callbacks.failed],
+    parts: [
+      callbacks.delivered,
+      callbacks.sending + callbacks.retrying + callbacks.paused,
+      callbacks.failed,
+    ],
   }));
   return (
     <Panel

@@ -57,9 +57,10 @@ export function HostsTable({ hosts, total, now }: HostsTableProps) {
   );
 }
 
-/** Shows whether callbacks to a host succeed at present and, while they fail, their HTTP status or outcome. */
+/** Shows whether a host is paused, whether callbacks to it succeed at present and, while they fail, their HTTP status or outcome. */
 function StateOf({ host }: { readonly host: HostView }) {
-  const { failing, callbacks, last_failed_at: failedAt } = host;
+  const { failing, callbacks, last_failed_at: failedAt, paused_until: pausedUntil } = host;
+  if (pausedUntil !== null) return <Chip tone="warn" icon="clock" word="paused" />;
   if (failing !== null) {
     const { status_code: code, outcome } = failing;
     return <Chip tone="bad" icon="cross" word={`fails: ${code ?? outcome ?? "no answer"}`} />;

@@ -14,6 +14,7 @@ const STATUSES: Readonly<Record<string, readonly [Tone, IconName]>> = {
   waiting: ["idle", "clock"],
   sending: ["busy", "sync"],
   retrying: ["warn", "sync"],
+  paused: ["warn", "clock"],
   delivered: ["ok", "check"],
   rejected: ["bad", "cross"],
   redirected: ["bad", "arrow"],

@@ -236,7 +236,8 @@ export const diagnoseTest = formAction(
             await signingAccount(fields.account, { caller: viewer, env }),
             visit.url.origin,
           );
-    const verdict = await verdictOn(received, facts, Date.now(), runtime, env);
+    const asking = { caller: viewer, runtime, env };
+    const verdict = await verdictOn(received, facts, Date.now(), asking);
     return showTest(visit, { fields, sent, received, verdict });
   },
 );
@@ -268,6 +269,7 @@ function factsOf(
     url,
     attempts: [{ ...attempt, durationMs: null, outcome: null }],
     nextAttemptAt: null,
+    pausedUntil: null,
     series: { number: 1, total: 1, started: 1 },
   };
 }

@@ -63,7 +63,7 @@ function doctorAnswer(
 
 /** Shows whether the signature of a received callback is valid, and each fault that was found, with advice. */
 export function VerdictView({
-  verdict: { verdict, faults, signed_by, account, attempt, age_s },
+  verdict: { verdict, faults, signed_by, signed_with, account, attempt, age_s },
 }: {
   readonly verdict: Verdict;
 }) {
@@ -82,8 +82,8 @@ export function VerdictView({
         >
           <p>
             {attempt === null ? "It is of no stored attempt" : `It is attempt ${attempt}`}
-            {age}. If your server refuses it nevertheless, it verifies with another secret, or other
-            bytes than those that you have pasted.
+            {age}. It is signed with {signed_with}. If your server refuses it nevertheless, it
+            verifies with another secret, or other bytes than those that you have pasted.
           </p>
         </Notice>
       ) : (

@@ -1,6 +1,6 @@
 import type { Task } from "../../api/shapes/task-shape.ts";
 import { SECOND_MS } from "../../core/time.ts";
-import type { TaskFacts } from "../../core/views/task-facts.ts";
+import type { CallbackFacts, TaskFacts } from "../../core/views/task-facts.ts";
 import type { Tone } from "../parts/chip.tsx";
 import { countText, durationText } from "../parts/format.ts";
 
@@ -48,8 +48,18 @@ function callbackStep(task: Task, facts: TaskFacts, now: number): NextStep | nul
     const text = `Attempt ${running.number} runs for ${durationText(now - running.startedAt)}.`;
     return { tone: "busy", text, at: null, refreshS: 1 };
   }
-  const { nextAttemptAt } = callback;
-  return nextAttemptAt === null ? null : planned(task, facts, nextAttemptAt, now);
+  const { nextAttemptAt, pausedUntil } = callback;
+  if (pausedUntil !== null) {
+    const text = `The next, ${attemptText(callback)}, waits because its host is paused. Goes on after`;
+    return { tone: "warn", text, at: pausedUntil, refreshS: 15 };
+  }
+  return nextAttemptAt === null ? null : planned(task, callback, nextAttemptAt, now);
+}
+
+/** Returns the words for the next attempt of a callback, e.g. "attempt 2 of 3". */
+function attemptText({ series: { started, total, number } }: CallbackFacts): string {
+  const attempt = `attempt ${started + 1} of ${total}`;
+  return number === 1 ? attempt : `${attempt} of redelivery ${number - 1}`;
 }
 
 /** Returns the state of a task for which nothing is left to do, and how its callback has ended. */
@@ -63,15 +73,11 @@ function lastStep(task: Task, { callback }: TaskFacts): NextStep {
 
 function planned(
   { callback: shown }: Task,
-  { callback }: TaskFacts,
+  callback: CallbackFacts,
   at: number,
   now: number,
 ): NextStep {
-  const { started = 0, total = 0, number = 1 } = callback?.series ?? {};
-  const what =
-    number === 1
-      ? `attempt ${started + 1} of ${total}`
-      : `attempt ${started + 1} of ${total} of redelivery ${number - 1}`;
+  const what = attemptText(callback);
   const lateMs = now - at;
   if (shown?.paused === true) {
     const since = lateMs > 0 ? `was due ${durationText(lateMs)} ago and` : "";

@@ -9,7 +9,7 @@ import { FILTER_NAMES, pathWith, RANGES, without } from "./task-parameters.ts";
 const CHIPS = ["failed", "retrying", "waiting"] as const;
 
 const CHOICES: Readonly<Record<string, readonly string[]>> = {
-  callback: ["failed", "open", "sending", "retrying", "waiting", "delivered"],
+  callback: ["failed", "open", "sending", "retrying", "paused", "waiting", "delivered"],
   status: ["pending", "processing", "completed", "failed"],
   category: [...FAILURE_CATEGORIES, "unknown"],
   submission: ["queued", "sending", "accepted", "unknown", "refused"],

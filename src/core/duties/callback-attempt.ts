@@ -3,6 +3,7 @@ import { dueAt } from "../record/callback.ts";
 import type { EndpointCopy } from "../record/endpoint-copy.ts";
 import { type Account, isTerminal, type TaskRecord, type TerminalTask } from "../record/task.ts";
 import { endpointOf } from "../record/callback-terms.ts";
+import { type Trace, traceMember } from "../record/trace.ts";
 import type { Duty, EventStep } from "./duty.ts";
 
 /** Everything needed to send one attempt of a callback. */
@@ -24,6 +25,8 @@ export interface Delivery {
   readonly startedAt: number;
   /** Name of the connection to the provider, for measurements; null for a task without a provider. */
   readonly provider: string | null;
+  /** Trace context of the request that has created the task. Absent when it stated none. */
+  readonly trace?: Trace;
 }
 
 export interface SendStep {
@@ -45,11 +48,11 @@ export function deliver(record: TaskRecord, policy: Policy): Duty<EventStep | Se
       return { dueAt: dueAt(state, policy), step: () => ({ kind: "event", event }) };
     }
     case "in_flight": {
-      const { id: taskId, account, status, body, origin } = record;
+      const { id: taskId, account, status, body, origin, trace } = record;
       const { number, startedAt } = state;
       const provider = record.upstream?.connection ?? null;
-      const message = { taskId, account, status, body, url, ...endpointOf(terms), origin };
-      const delivery = { ...message, number, startedAt, provider };
+      const message = { taskId, account, status, body, origin, ...traceMember(trace) };
+      const delivery = { ...message, url, ...endpointOf(terms), number, startedAt, provider };
       return { dueAt: startedAt, step: () => ({ kind: "send", delivery }) };
     }
     case "held":

@@ -6,7 +6,7 @@ import {
   UNKNOWN_TASK,
   unknownEndpoint,
 } from "./decision.ts";
-import type { AttemptEndedEvent, RedeliverEvent } from "./event.ts";
+import type { AttemptEndedEvent, AttemptRestedEvent, RedeliverEvent } from "./event.ts";
 import type { Policy } from "../policy.ts";
 import type { Callback } from "../record/callback.ts";
 import { targetOfRedelivery } from "../record/callback-terms.ts";
@@ -18,6 +18,7 @@ import {
   joinedRedelivery,
   openDueAttempt,
   redeliverySeries,
+  restAttempt,
 } from "../plans/callback-attempt-plan.ts";
 import {
   canRedeliver,
@@ -29,10 +30,22 @@ import {
 
 /**
  * Returns the effect of starting the attempt of the callback that is due. The start is stored first, and the
- * attempt is sent after that.
+ * attempt is sent after that. If the receiver's host is paused, the attempt rests instead, or goes on resting.
  */
 export function startAttempt(record: TaskRecord | null, policy: Policy, now: number): Decision {
   return changeCallback(record, policy, now, (callback) => openDueAttempt(callback, policy, now));
+}
+
+/** Returns the effect of the finding that the host of the receiver of a started attempt is paused. */
+export function restStartedAttempt(
+  record: TaskRecord | null,
+  { number, until }: AttemptRestedEvent,
+  policy: Policy,
+  now: number,
+): Decision {
+  return changeCallback(record, policy, now, (callback) =>
+    restAttempt(callback, number, until, policy, now),
+  );
 }
 
 /**
@@ -58,10 +71,12 @@ export function endAttempt(
 /**
  * Returns the effect of an order to send the callback of a finished task again, optionally to another URL or to an
  * endpoint, whatever the events of that endpoint. An order that repeats the `Idempotency-Key` of an earlier order starts
- * nothing. It is rejected when the two orders name different receivers, or when only one of them names a receiver, because the caller would believe that the callback was sent as
+ * nothing. It is rejected when the two orders name different receivers, or when only one of them names a receiver,
+ * because the caller would believe that the callback was sent as
  * the later order says. An order is also rejected while the task is open, while its refund is not confirmed, and while
- * an attempt is running or planned. There is one exception: when a planned attempt waits because the relay is paused,
- * the order is accepted, and the waiting attempt goes to the ordered receiver. No further attempts are started in this case.
+ * an attempt is running or planned. There is one exception: when a planned attempt waits because the relay or the
+ * receiver's host is paused, the order is accepted, and the waiting attempt goes to the ordered receiver. No further
+ * attempts are started in this case.
  */
 export function redeliver(
   record: TaskRecord | null,
@@ -95,8 +110,8 @@ function repeatedRedelivery(
 }
 
 /**
- * Returns the effect of an order for a redelivery while an attempt waits because the relay is paused: the waiting
- * attempt is used for the redelivery. Null when no attempt waits for this reason.
+ * Returns the effect of an order for a redelivery while an attempt waits because the relay or the receiver's host is
+ * paused: the waiting attempt is used for the redelivery. Null when no attempt waits for this reason.
  */
 function joinPaused(
   record: TerminalTask,
@@ -106,7 +121,8 @@ function joinPaused(
   now: number,
 ): Decision | null {
   const { callback } = record;
-  if (policy.pausedAt === null || callback?.state.kind !== "due") return null;
+  if (callback?.state.kind !== "due") return null;
+  if (policy.pausedAt === null && callback.state.rest === undefined) return null;
   const target = targetOfRedelivery(callback, event.callbackUrl, endpoint) ?? callback;
   const joined = joinedRedelivery(callback, target, event);
   const isSame = joined === callback;
@@ -126,7 +142,14 @@ function changeCallback(
   if (record === null || !isTerminal(record) || record.callback === null) return unchanged(record);
   const callback = change(record.callback);
   if (callback === null) return unchanged(record);
+  if (isSameRest(record.callback, callback)) return changed({ ...record, callback });
   return changed(withCallback(record, callback, policy, now));
+}
+
+/** Tells whether nothing has changed but the time at which a resting attempt looks again, which no reader sees. */
+function isSameRest({ state: before }: Callback, { state: after }: Callback): boolean {
+  if (before.kind !== "due" || after.kind !== "due") return false;
+  return after.rest !== undefined && before.rest?.until === after.rest.until;
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { AttemptResult } from "../record/callback.ts";
+import type { StatedTerms } from "../record/callback-terms.ts";
 import type { NoticeKind } from "../record/operator-notice.ts";
 import type { AskedEndpoint } from "../record/endpoint-copy.ts";
 import type { EndedCopy } from "../record/outputs.ts";
@@ -7,6 +8,7 @@ import type { RefusalClass, RefusedEnd } from "../record/refusal.ts";
 import type { UnreadReason } from "../record/unread-answer.ts";
 import type { SubmissionAnswer, SubmissionStart } from "../record/submission.ts";
 import type { Account, Registration } from "../record/task.ts";
+import type { Trace } from "../record/trace.ts";
 import type { HookRefusal, UnreadHook } from "../record/tracking.ts";
 import type { Job, UpstreamEnd, UpstreamNews, UpstreamResult, Used } from "../record/upstream.ts";
 
@@ -28,6 +30,7 @@ export type TaskEvent =
   | { readonly type: "erase" }
   | { readonly type: "deadline" }
   | { readonly type: "attempt_started" }
+  | AttemptRestedEvent
   | AttemptEndedEvent
   | CallEndedEvent
   | OutputEvent;
@@ -99,6 +102,8 @@ export interface RegisterEvent extends Requested {
   readonly isPriceOffered?: true;
   /** Endpoint of a new task. Absent when its callback goes to the registered URL, or nowhere. */
   readonly endpoint?: AskedEndpoint;
+  /** Trace context of the request. Absent when it states none. */
+  readonly trace?: Trace;
 }
 
 /**
@@ -205,20 +210,20 @@ export interface ReportEvent extends Requested {
 }
 
 /** Fields of a reported event that are used only when the event creates the task. */
-export interface Creation {
+export interface Creation extends StatedTerms {
   readonly model: string;
   readonly account: Account | null;
   /** True when the event names an account that does not exist. */
   readonly isAccountUnknown: boolean;
   readonly createdAt: number | null;
   readonly callbackUrl: string | null;
-  /** Waits before the attempts of the callback, in milliseconds. Absent when none were stated. */
-  readonly callbackScheduleMs?: readonly number[];
   /** Endpoint of the task. Absent when its callback goes to `callbackUrl`, or nowhere. */
   readonly endpoint?: AskedEndpoint;
   /** Reason why the URL rules refuse `callbackUrl`. Null when they do not refuse it. */
   readonly callbackUrlRefusal: string | null;
   readonly origin: string;
+  /** Trace context of the request. Absent when it states none. */
+  readonly trace?: Trace;
 }
 
 /** Event of `POST /v1/tasks/{id}/upstream`, which attaches a job. */
@@ -283,6 +288,14 @@ export interface CancelEvent {
  */
 export interface CancelSubmittedEvent {
   readonly type: "cancel_submitted";
+}
+
+/** The finding, before a started attempt was sent, that its receiver's host is paused. */
+export interface AttemptRestedEvent {
+  readonly type: "attempt_rested";
+  readonly number: number;
+  /** End of the pause, in Unix milliseconds. */
+  readonly until: number;
 }
 
 export interface AttemptEndedEvent extends AttemptResult {

@@ -1,7 +1,7 @@
 import type { Policy } from "../policy.ts";
 import { automaticSeries, startAutomatic } from "../plans/callback-attempt-plan.ts";
 import { callbackBody } from "../record/callback-body.ts";
-import { takesEnd } from "../record/callback-terms.ts";
+import { takes } from "../record/callback-events.ts";
 import { CANCELED_CODE, confirmed } from "../record/cancellation.ts";
 import { isRefunding, startRefund } from "../record/credits.ts";
 import { hasCustomerKey } from "../record/customer-key.ts";
@@ -30,7 +30,8 @@ import {
 /**
  * Returns the record of a task that ends now. The body of its callback is written here and never changes. The automatic
  * attempts of the callback start at once, unless the credits of the task have to be refunded: then they start after the
- * refund. They do not wait until the charged credits above the final price of a completed task are given back.
+ * refund. They do not wait until the charged credits above the final price of a completed task are given back. There is
+ * no callback when its receiver takes no event of this end.
  */
 export function finish(
   task: OpenTask,
@@ -68,7 +69,7 @@ export function finish(
  * such an end.
  */
 function callbackFor({ callbackUrl: url, callbackTerms: terms }: OpenTask, status: EndStatus) {
-  if (url === null || !takesEnd(terms, status)) return null;
+  if (url === null || !takes(terms?.events, status)) return null;
   return automaticSeries({ url, ...(terms !== undefined && { terms }) });
 }
 

@@ -40,6 +40,7 @@ import {
   type Registration,
   type TaskRecord,
 } from "../record/task.ts";
+import { traceMember } from "../record/trace.ts";
 import { asUnproven } from "../record/upstream.ts";
 import { trackingOf } from "../polls/next-poll.ts";
 
@@ -71,7 +72,7 @@ function createRegistered(
   now: number,
 ): ChargingTask | OpenTask {
   const { id, model, origin, registration, account, chargeId } = event;
-  const { callbackUrl, callbackScheduleMs, provider, accountId, credits: amount } = registration;
+  const { provider, accountId, credits: amount } = registration;
   const version = nextVersion(null, now);
   const head = { v: 2, version, id, model, origin, registration } as const;
   const keyNames = { ...NO_KEY_NAMES, registeredBy: event.keyName };
@@ -85,11 +86,12 @@ function createRegistered(
     counts: NO_COUNTS,
     keyNames,
     ...orders,
+    ...traceMember(event.trace),
   };
   const base = { ...head, ...times, ...state };
   const connection = event.submission?.place ?? provider;
   const upstream = connection === null ? null : { connection, job: event.job };
-  const callback = startOfCallback(callbackUrl, callbackScheduleMs, endpoint);
+  const callback = startOfCallback(registration, endpoint);
   const task = { ...base, upstream, ...callback, deadlineAt };
   const tracking = trackingOf(upstream, now);
   const open = { ...task, status: "pending", notices: [], tracking } as const;
@@ -225,8 +227,9 @@ function createFromEvent(
     registration: null,
     submission: null,
     cancellation: null,
+    ...traceMember(creation.trace),
     status: "pending",
-    ...startOfCallback(creation.callbackUrl, creation.callbackScheduleMs, endpoint),
+    ...startOfCallback(creation, endpoint),
     deadlineAt: now + policy.taskDeadlineMs,
     tracking: trackingOf(null, now),
     notices: [],
@@ -252,11 +255,15 @@ function sameRegistration({ model, registration, submission }: TaskRecord, event
  * @param paid the registration from which the price is taken.
  */
 function comparable(
-  { callbackUrl, callbackScheduleMs, ...registration }: Registration,
+  { callbackUrl, callbackScheduleMs, callbackEvents, ...registration }: Registration,
   { credits, priceRule }: Registration,
 ): JsonValue {
   const { provider, parameters, metadata, deadlineAt, accountId } = registration;
   const price = { credits, priceRule: priceRule === undefined ? null : { ...priceRule } };
-  const callback = { callbackUrl, callbackScheduleMs: callbackScheduleMs ?? null };
+  const callback = {
+    callbackUrl,
+    callbackScheduleMs: callbackScheduleMs ?? null,
+    callbackEvents: callbackEvents ?? null,
+  };
   return { ...callback, provider, parameters, metadata, deadlineAt, accountId, ...price };
 }

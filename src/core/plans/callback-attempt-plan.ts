@@ -1,5 +1,7 @@
+import { hostLookWaitMs } from "../backoff.ts";
 import { type Policy, waitBeforeMs } from "../policy.ts";
 import { SECOND_MS } from "../time.ts";
+import { hostOf } from "../url.ts";
 import { type Attempt, type AttemptResult, type Callback, dueAt } from "../record/callback.ts";
 import { type CallbackTarget, scheduleOf } from "../record/callback-terms.ts";
 import {
@@ -61,9 +63,10 @@ export function redeliverySeries(
 }
 
 /**
- * Returns a callback after a redelivery was ordered while its next attempt waits because the relay is paused. No
- * further series of attempts starts; the waiting attempt goes to `target` instead. Returns the same callback when
- * `target` is its receiver already and the order has no `Idempotency-Key` to remember.
+ * Returns a callback after a redelivery was ordered while its next attempt waits because the relay or the receiver's
+ * host is paused. No further series of attempts starts; the waiting attempt goes to `target` instead, and rests no longer
+ * if that is at another host. Returns the same callback when `target` is its receiver already and the order has no
+ * `Idempotency-Key` to remember.
  */
 export function joinedRedelivery(
   callback: Callback,
@@ -71,7 +74,15 @@ export function joinedRedelivery(
   order: RedeliveryOrder,
 ): Callback {
   const isSame = target === callback && order.idempotencyKey === null;
-  return isSame ? callback : withRedelivery(withTarget(callback, target), order);
+  if (isSame) return callback;
+  const joined = withRedelivery(withTarget(callback, target), order);
+  return hostOf(target.url) === hostOf(callback.url) ? joined : withoutRest(joined);
+}
+
+function withoutRest(callback: Callback): Callback {
+  const { state } = callback;
+  if (state.kind !== "due") return callback;
+  return { ...callback, state: { kind: "due", nextAttemptAt: state.nextAttemptAt } };
 }
 
 /**
@@ -87,10 +98,64 @@ function withTarget(callback: Callback, { url, terms }: CallbackTarget): Callbac
   return { ...others, url, ...(terms !== undefined && { terms }), attempts: past };
 }
 
-/** Returns the callback with its due attempt marked as running. Null when no attempt is due. */
+/**
+ * Returns the callback with its due attempt marked as running, or as resting if the receiver's host is known to be
+ * paused. Null when no attempt is due.
+ */
 export function openDueAttempt(callback: Callback, policy: Policy, now: number): Callback | null {
   if (callback.state.kind !== "due" || dueAt(callback.state, policy) > now) return null;
-  return openAttempt(callback, callback.state.nextAttemptAt, now);
+  const { nextAttemptAt } = callback.state;
+  const until = pauseEnd(callback.url, policy, now);
+  if (until === null) return openAttempt(callback, nextAttemptAt, now);
+  return resting(callback, nextAttemptAt, until, policy, now);
+}
+
+/**
+ * Returns the callback whose running attempt rests, because it turned out before it was sent that the receiver's host is
+ * paused. It does not count as an attempt. Null when the attempt with the number `number` is not running.
+ * @param until end of the pause, in Unix milliseconds.
+ */
+export function restAttempt(
+  callback: Callback,
+  number: number,
+  until: number,
+  policy: Policy,
+  now: number,
+): Callback | null {
+  const { state, series } = callback;
+  if (state.kind !== "in_flight" || state.number !== number) return null;
+  const unopened = {
+    ...callback,
+    lastNumber: number - 1,
+    series: { ...series, started: series.started - 1 },
+  };
+  return resting(unopened, state.dueAt, until, policy, now);
+}
+
+/** Returns the callback whose attempt, which was planned for `nextAttemptAt`, rests until the next look at the pause. */
+function resting(
+  callback: Callback,
+  nextAttemptAt: number,
+  until: number,
+  { jitter }: Policy,
+  now: number,
+): Callback {
+  const lookAt = now + hostLookWaitMs(now - nextAttemptAt, jitter);
+  return { ...callback, state: { kind: "due", nextAttemptAt, rest: { until, lookAt } } };
+}
+
+/**
+ * Returns the end of the pause of the host of a URL, in Unix milliseconds. Null when the host is not known to be paused at
+ * `now`.
+ */
+export function pauseEnd(
+  url: string,
+  { pausedHosts }: Pick<Policy, "pausedHosts">,
+  now: number,
+): number | null {
+  if (pausedHosts.size === 0) return null;
+  const until = pausedHosts.get(hostOf(url) ?? "");
+  return until !== undefined && until > now ? until : null;
 }
 
 /**

@@ -47,6 +47,15 @@ export function callbackBody(task: Identity, result: UpstreamResult, now: number
 }
 
 /**
+ * Returns the body of a progress callback as JSON text.
+ * @param percent progress of the job, from 0 to 100; null when it is not known.
+ */
+export function progressBody({ id, model, createdAt }: Identity, percent: number | null): string {
+  const created_at = toSeconds(createdAt);
+  return JSON.stringify({ id, status: "processing", model, created_at, progress: percent });
+}
+
+/**
  * Returns the time at which a job ended, in Unix milliseconds. It is the stated time, or `now` if none is stated or if
  * the stated time is more than a day in the future.
  */

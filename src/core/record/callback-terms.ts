@@ -1,4 +1,5 @@
 import type { Policy } from "../policy.ts";
+import type { CallbackEvents } from "./callback-events.ts";
 import type { ChosenEndpoint, EndpointCopy } from "./endpoint-copy.ts";
 
 /**
@@ -11,6 +12,8 @@ export interface CallbackTerms {
    * the settings decide.
    */
   readonly scheduleMs?: readonly number[];
+  /** Events of which the receiver is told. Absent for `completed` and `failed`. */
+  readonly events?: CallbackEvents;
   /** The endpoint that receives the callback, as it was then. Absent when the receiver is a URL alone. */
   readonly endpoint?: EndpointCopy;
 }
@@ -33,19 +36,28 @@ export function scheduleOf(
   return terms?.scheduleMs ?? scheduleMs;
 }
 
+/** What the creator of a task has stated about its callback besides the URL. */
+export interface StatedTerms {
+  /** Waits before the attempts of the callback, in milliseconds. Absent when none were stated. */
+  readonly callbackScheduleMs?: readonly number[];
+  /** Events of which the receiver of the callback is told. Absent for `completed` and `failed`. */
+  readonly callbackEvents?: CallbackEvents;
+}
+
 /**
  * Returns the receiver of a task's callback as members of the record of a new task: the endpoint, or else the URL that
- * its creator has stated.
- * @param scheduleMs schedule that the creator has stated; it takes precedence over that of the endpoint.
+ * its creator has stated. The schedule and the events that the creator has stated take precedence over those of the
+ * endpoint.
  */
 export function startOfCallback(
-  callbackUrl: string | null,
-  scheduleMs: readonly number[] | undefined,
+  stated: StatedTerms & { readonly callbackUrl: string | null },
   endpoint: ChosenEndpoint | undefined,
 ): { readonly callbackUrl: string | null; readonly callbackTerms?: CallbackTerms } {
-  const terms = termsWith(scheduleMs ?? endpoint?.scheduleMs, endpoint?.copy);
+  const scheduleMs = stated.callbackScheduleMs ?? endpoint?.scheduleMs;
+  const events = stated.callbackEvents ?? endpoint?.events;
+  const terms = termsWith(scheduleMs, events, endpoint?.copy);
   return {
-    callbackUrl: endpoint?.url ?? callbackUrl,
+    callbackUrl: endpoint?.url ?? stated.callbackUrl,
     ...(terms !== undefined && { callbackTerms: terms }),
   };
 }
@@ -63,25 +75,18 @@ export function targetOfRedelivery(
   callbackUrl: string | null,
   endpoint: ChosenEndpoint | undefined,
 ): CallbackTarget | null {
-  const scheduleMs = present?.terms?.scheduleMs;
+  const { scheduleMs, events } = present?.terms ?? {};
   if (endpoint !== undefined) {
-    return targetWith(endpoint.url, termsWith(endpoint.scheduleMs ?? scheduleMs, endpoint.copy));
+    const { copy, url } = endpoint;
+    return targetWith(url, termsWith(endpoint.scheduleMs ?? scheduleMs, events, copy));
   }
   if (callbackUrl === null || callbackUrl === present?.url) return present;
-  return targetWith(callbackUrl, termsWith(scheduleMs, undefined));
+  return targetWith(callbackUrl, termsWith(scheduleMs, events, undefined));
 }
 
 /** Returns the endpoint that receives a callback, as a member. Without one there is no such member. */
 export function endpointOf(terms: CallbackTerms | undefined): Pick<CallbackTerms, "endpoint"> {
   return terms?.endpoint === undefined ? {} : { endpoint: terms.endpoint };
-}
-
-/** Tells whether the receiver of a task's callback is to be told of this end of the task. */
-export function takesEnd(
-  terms: CallbackTerms | undefined,
-  status: "completed" | "failed",
-): boolean {
-  return terms?.endpoint === undefined || terms.endpoint.events.includes(status);
 }
 
 function targetWith(url: string, terms: CallbackTerms | undefined): CallbackTarget {
@@ -90,11 +95,13 @@ function targetWith(url: string, terms: CallbackTerms | undefined): CallbackTarg
 
 function termsWith(
   scheduleMs: readonly number[] | undefined,
+  events: CallbackEvents | undefined,
   endpoint: EndpointCopy | undefined,
 ): CallbackTerms | undefined {
-  if (scheduleMs === undefined && endpoint === undefined) return undefined;
-  return {
+  const terms = {
     ...(scheduleMs !== undefined && { scheduleMs }),
+    ...(events !== undefined && { events }),
     ...(endpoint !== undefined && { endpoint }),
   };
+  return Object.keys(terms).length === 0 ? undefined : terms;
 }

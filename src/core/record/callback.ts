@@ -47,10 +47,26 @@ export interface Series {
 export type CallbackState =
   /** State of a callback whose first attempt waits until the credits of the failed task have been refunded. */
   | { readonly kind: "held" }
-  | { readonly kind: "due"; readonly nextAttemptAt: number }
+  | {
+      readonly kind: "due";
+      readonly nextAttemptAt: number;
+      /** Present while the attempt, which is due, rests because its receiver's host is paused. */
+      readonly rest?: Rest;
+    }
   | ({ readonly kind: "in_flight"; readonly number: number } & AttemptTimes)
   | { readonly kind: "delivered" }
   | { readonly kind: "failed" };
+
+/** State of a callback whose next attempt is planned. */
+type DueState = Extract<CallbackState, { readonly kind: "due" }>;
+
+/** The rest of an attempt whose receiver's host is paused. Times are Unix milliseconds. */
+export interface Rest {
+  /** End of the pause, as the task knew it when it looked last. The operator may have moved it since. */
+  readonly until: number;
+  /** Time at which the task looks again whether the host is still paused. */
+  readonly lookAt: number;
+}
 
 /** The times of an attempt, in Unix milliseconds. */
 interface AttemptTimes {
@@ -134,20 +150,26 @@ export function isCallbackSettled({ state }: Callback): boolean {
 }
 
 /** Statuses of a callback, as the API shows them, while the series of attempts goes on. */
-export const OPEN_CALLBACK_STATUSES = ["sending", "retrying"] as const;
+export const OPEN_CALLBACK_STATUSES = ["sending", "retrying", "paused"] as const;
 
-/** Status of the callback of a task that has ended, as the API shows it. */
-export type CallbackStatus = (typeof OPEN_CALLBACK_STATUSES)[number] | "delivered" | "failed";
+/** Statuses of the callback of a task that has ended, as the API shows them. */
+export const ENDED_CALLBACK_STATUSES = [...OPEN_CALLBACK_STATUSES, "delivered", "failed"] as const;
+export type CallbackStatus = (typeof ENDED_CALLBACK_STATUSES)[number];
+
+/** Statuses of the callback of any task, as the API shows them. */
+export const CALLBACK_STATUSES = ["waiting", ...ENDED_CALLBACK_STATUSES] as const;
 
 /**
  * Returns the status of a callback as the API shows it: that of the latest series. `sending` lasts until the first
- * attempt has ended, `retrying` from then on until the series has ended.
+ * attempt has ended, `retrying` from then on until the series has ended, and `paused` while an attempt of either rests
+ * because the receiver's host is paused.
  */
 export function callbackStatus({ state, series }: Callback): CallbackStatus {
   switch (state.kind) {
     case "held":
       return "sending";
     case "due":
+      if (state.rest !== undefined) return "paused";
       return series.started === 0 ? "sending" : "retrying";
     case "in_flight":
       return series.started === 1 ? "sending" : "retrying";
@@ -164,9 +186,9 @@ export function isOpenStatus(status: string | null | undefined): boolean {
 
 /**
  * Returns the time from which the next attempt of a callback may start, in Unix milliseconds. It is the planned
- * time of the attempt. While the relay is paused, it may be later: the time of the next check whether the pause is
- * over.
+ * time of the attempt. While the relay or the receiver's host is paused, it may be later: the time of the next check
+ * whether the pause is over.
  */
-export function dueAt(state: { readonly nextAttemptAt: number }, policy: Policy): number {
-  return startAt(state.nextAttemptAt, policy);
+export function dueAt({ nextAttemptAt, rest }: Omit<DueState, "kind">, policy: Policy): number {
+  return startAt(Math.max(nextAttemptAt, rest?.lookAt ?? 0), policy, nextAttemptAt);
 }

@@ -1,8 +1,5 @@
+import type { CallbackEvents } from "./callback-events.ts";
 import type { SealedText } from "./sealed-text.ts";
-
-/** Events of a task of which an endpoint may be told. */
-export const ENDPOINT_EVENTS = ["completed", "failed", "progress"] as const;
-export type EndpointEvent = (typeof ENDPOINT_EVENTS)[number];
 
 /** Name of the endpoint that tasks get which name no receiver. */
 export const DEFAULT_ENDPOINT = "default";
@@ -19,13 +16,12 @@ export interface EndpointSecret {
 }
 
 /**
- * What a task stores of the endpoint that receives its callbacks, besides the URL and the schedule. The endpoint is not
+ * What a task stores of the endpoint that receives its callbacks, besides the URL, the
+ * schedule and the events. The endpoint is not
  * read again, so a change or deletion of it changes neither the times nor the requests of the task.
  */
 export interface EndpointCopy {
   readonly name: string;
-  /** Events of which the receiver is told. A callback of another event is not attempted. */
-  readonly events: readonly EndpointEvent[];
   /** Absent when the endpoint has no headers. */
   readonly headers?: SealedHeaders;
   /** Absent when the secret of the account or, without an account, that of the relay signs. */
@@ -37,6 +33,8 @@ export interface ChosenEndpoint {
   readonly url: string;
   /** Waits before the attempts of the callback, in milliseconds. Absent when the endpoint states none. */
   readonly scheduleMs?: readonly number[];
+  /** Events that the endpoint is told of. Absent for `completed` and `failed`. */
+  readonly events?: CallbackEvents;
   readonly copy: EndpointCopy;
 }
 

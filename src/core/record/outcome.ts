@@ -34,6 +34,11 @@ const CODED_STATUSES: readonly number[] = [403, 409, 530];
  */
 const DEAD_HOST_CODES: readonly number[] = [1000, 1001, 1002, 1003, 1004, 1016, 1033, 1042];
 
+/** Cloudflare's error codes for a name without an address, from the same list. */
+const NAMELESS_CODES: readonly number[] = [1001, 1016];
+/** Cloudflare's error codes for an IP address that must not be called, or a name that leads to one. */
+const FORBIDDEN_CODES: readonly number[] = [1000, 1002, 1003];
+
 /**
  * Returns Cloudflare's error code (e.g. 1003) from an answer that came from Cloudflare instead of the receiver. Null
  * when the answer has no such code.
@@ -60,12 +65,13 @@ export function outcomeOfAnswer(status: number, cloudflareError: number | null):
 }
 
 /**
- * The reason why a receiver was unreachable. `no_listener` means that no program of the account was connected to
+ * The reason why a receiver was unreachable. `dns` means that its name leads to no address that may be called,
+ * `forbidden` that the URL has an address that must not be called. `no_listener` means that no program of the account was connected to
  * receive callbacks over a WebSocket. `other` means that the reason is not known.
  */
 export type UnreachableCause = (typeof CAUSES)[number];
 
-export const CAUSES = ["refused", "tls", "dns", "no_listener", "other"] as const;
+export const CAUSES = ["refused", "tls", "dns", "forbidden", "no_listener", "other"] as const;
 
 /** The parts of an attempt from which `causeOf` derives why the receiver was unreachable. */
 interface Answered {
@@ -82,7 +88,8 @@ interface Answered {
 /**
  * Returns why the receiver of an attempt was unreachable. For a listener (a program that receives callbacks over a
  * WebSocket) it is the stored cause; for a receiver over HTTP it follows from the HTTP status and Cloudflare's error
- * code. Null when the outcome is not `unreachable`.
+ * code, with which ops/new-connections.js answers too on plain workerd. An error that `fetch` has thrown states no
+ * reason. Null when the outcome is not `unreachable`.
  */
 export function causeOf({
   outcome,
@@ -94,5 +101,7 @@ export function causeOf({
   if (cause !== null) return cause;
   if (statusCode === 521) return "refused";
   if (statusCode === 525 || statusCode === 526) return "tls";
-  return statusCode === 530 && cloudflareError === 1016 ? "dns" : "other";
+  if (cloudflareError === null) return "other";
+  if (NAMELESS_CODES.includes(cloudflareError)) return "dns";
+  return FORBIDDEN_CODES.includes(cloudflareError) ? "forbidden" : "other";
 }

@@ -2,8 +2,8 @@ import * as z from "zod/mini";
 import { compiled } from "../compiled.ts";
 import { type JsonObject, parseJson } from "../json.ts";
 import { OF_A_LATER_RELEASE, OF_AN_EARLIER_BUILD } from "../other-format.ts";
+import { CALLBACK_EVENTS } from "./callback-events.ts";
 import { ANSWERED_KINDS, CANCEL_REASONS } from "./cancellation.ts";
-import { ENDPOINT_EVENTS } from "./endpoint-copy.ts";
 import { FOUND_BY } from "./finding.ts";
 import { NOTICE_KINDS } from "./operator-notice.ts";
 import { PRICE_BASES } from "./price-rule.ts";
@@ -99,7 +99,6 @@ const sealed = { sealedWith: z.string(), nonce: z.string(), ciphertext: z.string
 
 const EndpointCopy = z.looseObject({
   name: z.string(),
-  events: z.array(z.enum(ENDPOINT_EVENTS)),
   headers: z.exactOptional(z.looseObject({ ...sealed, names: z.array(z.string()) })),
   secret: z.exactOptional(z.looseObject({ id: z.string(), generation: Int })),
 });
@@ -107,6 +106,7 @@ const EndpointCopy = z.looseObject({
 const CallbackTerms = z.exactOptional(
   z.looseObject({
     scheduleMs: z.exactOptional(z.array(Time)),
+    events: z.exactOptional(z.array(z.enum(CALLBACK_EVENTS))),
     endpoint: z.exactOptional(EndpointCopy),
   }),
 );
@@ -125,7 +125,11 @@ const Callback = z.looseObject({
   }),
   state: z.discriminatedUnion("kind", [
     z.looseObject({ kind: z.literal("held") }),
-    z.looseObject({ kind: z.literal("due"), nextAttemptAt: Time }),
+    z.looseObject({
+      kind: z.literal("due"),
+      nextAttemptAt: Time,
+      rest: z.exactOptional(z.looseObject({ until: Time, lookAt: Time })),
+    }),
     z.looseObject({ kind: z.literal("in_flight"), number: Int, dueAt: Time, startedAt: Time }),
     z.looseObject({ kind: z.literal("delivered") }),
     z.looseObject({ kind: z.literal("failed") }),
@@ -250,6 +254,7 @@ const PriceRule = z.looseObject({
 const Registration = z.looseObject({
   callbackUrl: TextOrNull,
   callbackScheduleMs: z.exactOptional(z.array(Time)),
+  callbackEvents: z.exactOptional(z.array(z.enum(CALLBACK_EVENTS))),
   provider: TextOrNull,
   parameters: z.nullable(Json),
   metadata: z.nullable(Json),
@@ -338,6 +343,8 @@ const Cancellation = z.looseObject({
   ]),
 });
 
+const Trace = z.looseObject({ parent: z.string(), state: z.exactOptional(z.string()) });
+
 const base = {
   v: z.literal(FORMAT),
   version: Int,
@@ -354,6 +361,7 @@ const base = {
   registration: z.nullable(Registration),
   submission: z.nullable(Submission),
   cancellation: z.nullable(Cancellation),
+  trace: z.exactOptional(Trace),
 };
 
 const ChargingTask = z.looseObject({

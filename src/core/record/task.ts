@@ -1,5 +1,5 @@
 import { type Callback, isCallbackSettled } from "./callback.ts";
-import type { CallbackTerms } from "./callback-terms.ts";
+import type { CallbackTerms, StatedTerms } from "./callback-terms.ts";
 import type { Cancellation } from "./cancellation.ts";
 import {
   type Credits,
@@ -19,6 +19,7 @@ import type { PriceRule } from "./price-rule.ts";
 import type { IndexRowState } from "./index-row-state.ts";
 import type { Tracking } from "./tracking.ts";
 import type { Submission } from "./submission.ts";
+import type { Trace } from "./trace.ts";
 import type { Failure, Upstream, UpstreamTimes, Usage } from "./upstream.ts";
 
 /**
@@ -147,6 +148,8 @@ export interface TaskBase {
   readonly submission: Submission | null;
   /** The latest order to cancel the task. Null when there was none. */
   readonly cancellation: Cancellation | null;
+  /** Trace context of the request that has created the task. Absent when it stated none. */
+  readonly trace?: Trace;
 }
 
 /**
@@ -154,10 +157,8 @@ export interface TaskBase {
  * not sent. They are stored to tell whether another registration under the same id repeats this one or conflicts with
  * it.
  */
-export interface Registration {
+export interface Registration extends StatedTerms {
   readonly callbackUrl: string | null;
-  /** Waits before the attempts of the callback, in milliseconds. Absent when none were stated. */
-  readonly callbackScheduleMs?: readonly number[];
   /** Name of the connection to the provider; null when the task names none. */
   readonly provider: string | null;
   /** Parameters that were submitted to the upstream; null when the operator sent none. */

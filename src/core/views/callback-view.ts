@@ -31,7 +31,8 @@ function terminalCallbackView(
 ) {
   if (callback === null) return null;
   const { state, deliveredAt, series } = callback;
-  const isWaiting = state.kind === "due";
+  const isPlanned = state.kind === "due";
+  const isWaiting = isPlanned && state.rest === undefined;
   return {
     url: callback.url,
     ...termsView(callback.terms),
@@ -42,16 +43,18 @@ function terminalCallbackView(
     ].slice(-MAX_ATTEMPTS_KEPT),
     ...(policy !== null && waitView(callback, policy)),
     ...optional("next_attempt_at", isWaiting ? toSeconds(state.nextAttemptAt) : null),
-    ...optional("ordered_by", isWaiting && reader === "operator" ? series.keyName : null),
+    ...optional("paused_until", restEnd(callback)),
+    ...optional("ordered_by", isPlanned && reader === "operator" ? series.keyName : null),
     ...optional("delivered_at", deliveredAt === null ? null : toSeconds(deliveredAt)),
   };
 }
 
-/** Returns the name of the endpoint of a callback, and its schedule, when the task has one of its own. */
+/** Returns the name of the endpoint of a callback, and its schedule and its events, where the task has its own. */
 function termsView(terms: CallbackTerms | undefined) {
   return {
     ...optional("endpoint", terms?.endpoint?.name ?? null),
     ...optional("schedule_s", terms?.scheduleMs?.map(toSeconds) ?? null),
+    ...optional("events", terms?.events ?? null),
   };
 }
 
@@ -62,6 +65,12 @@ function termsView(terms: CallbackTerms | undefined) {
 function waitView({ state }: Callback, { pausedAt }: Policy) {
   if (state.kind === "held") return { waits_for: "refund" };
   return state.kind === "due" && pausedAt !== null ? { paused: true } : {};
+}
+
+/** Returns the end of the pause of the host for which an attempt rests, in Unix seconds. Null when none rests. */
+function restEnd({ state }: Callback): number | null {
+  const rest = state.kind === "due" ? state.rest : undefined;
+  return rest === undefined ? null : toSeconds(rest.until);
 }
 
 function attemptView(attempt: Attempt, finishedAt: number, reader: TaskReader) {

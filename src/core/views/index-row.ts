@@ -11,6 +11,7 @@ import { outcomesOf } from "../plans/outcome-counts.ts";
 import { completedAtOf } from "../record/callback-body.ts";
 import type { FoundBy } from "../record/finding.ts";
 import type { FailureCategory } from "../record/upstream.ts";
+import { MAX_HOST_LOOK_MS } from "../backoff.ts";
 import { rowExpiresAt } from "../plans/index-row-schedule.ts";
 import {
   type CreatedTask,
@@ -245,7 +246,10 @@ function copyColumns({ outputs }: TerminalTask) {
 
 function dueAtOf({ credits, callback, finishedAt }: TerminalTask): number {
   if (credits?.state.kind === "refunding") return credits.state.retryAt;
-  if (callback?.state.kind === "due") return callback.state.nextAttemptAt;
+  if (callback?.state.kind === "due") {
+    const { nextAttemptAt, rest } = callback.state;
+    return rest === undefined ? nextAttemptAt : rest.until + MAX_HOST_LOOK_MS;
+  }
   if (callback?.state.kind === "in_flight") return callback.state.startedAt + MAX_ATTEMPT_MS;
   return credits?.state.kind === "releasing" ? credits.state.retryAt : finishedAt;
 }

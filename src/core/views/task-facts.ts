@@ -13,6 +13,7 @@ import {
   waitEndsAt,
 } from "../record/submission.ts";
 import { isOpen, isTerminal, type TaskRecord, type TerminalTask } from "../record/task.ts";
+import { traceMember } from "../record/trace.ts";
 import type { UpstreamTimes } from "../record/upstream.ts";
 import type { Reader } from "./reader.ts";
 
@@ -71,14 +72,16 @@ export interface SubmissionFacts {
 
 export interface CallbackFacts {
   /** The parts of the request that are the same for all attempts of the callback. */
-  readonly message: Pick<TerminalTask, "account" | "status" | "body" | "origin"> &
+  readonly message: Pick<TerminalTask, "account" | "status" | "body" | "origin" | "trace"> &
     Pick<CallbackTerms, "endpoint"> & { readonly taskId: string };
   /** Present URL of the callback, to which the next attempt goes if there is one. */
   readonly url: string;
   /** The attempts that are stored, oldest first, and last the attempt that is running, if there is one. */
   readonly attempts: readonly AttemptFacts[];
-  /** Time for which the next attempt is planned. Null when none is planned. */
+  /** Time for which the next attempt is planned. Null when none is planned, and while it rests. */
   readonly nextAttemptAt: number | null;
+  /** End of the pause of the receiver's host for which the next attempt rests. Null when none rests. */
+  readonly pausedUntil: number | null;
   /**
    * The present series of attempts: the automatic ones, or those of one redelivery. `total` is the number of attempts
    * that the series may have, `started` the number of those that have started.
@@ -145,16 +148,19 @@ function submissionFacts(record: TaskRecord): SubmissionFacts | null {
 }
 
 function callbackFacts(
-  { id: taskId, account, status, body, origin }: TerminalTask,
+  { id: taskId, account, status, body, origin, trace }: TerminalTask,
   callback: Callback,
   policy: Policy,
 ): CallbackFacts {
   const { url, terms, state, series } = callback;
+  const rest = (state.kind === "due" ? state.rest : undefined) ?? null;
+  const parts = { ...endpointOf(terms), ...traceMember(trace) };
   return {
-    message: { taskId, account, status, body, ...endpointOf(terms), origin },
+    message: { taskId, account, status, body, origin, ...parts },
     url,
     attempts: [...callback.attempts.map((attempt) => factsOf(attempt, url)), ...running(callback)],
-    nextAttemptAt: state.kind === "due" ? state.nextAttemptAt : null,
+    nextAttemptAt: state.kind === "due" && rest === null ? state.nextAttemptAt : null,
+    pausedUntil: rest?.until ?? null,
     series: {
       number: series.number,
       total: totalAttempts(callback, policy),

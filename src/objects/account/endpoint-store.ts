@@ -1,7 +1,7 @@
+import { type CallbackEvents, statedEvents } from "../../core/record/callback-events.ts";
 import {
   type ChosenEndpoint,
   DEFAULT_ENDPOINT,
-  type EndpointEvent,
   type EndpointSecret,
   type SealedHeaders,
 } from "../../core/record/endpoint-copy.ts";
@@ -15,7 +15,7 @@ export interface EndpointOrder {
   readonly url: string;
   /** Waits before the attempts of a callback, in milliseconds. Null when those of the settings hold. */
   readonly scheduleMs: readonly number[] | null;
-  readonly events: readonly EndpointEvent[];
+  readonly events: CallbackEvents;
   /** Null when the endpoint has no headers. */
   readonly headers: SealedHeaders | null;
   readonly hasOwnSecret: boolean;
@@ -50,11 +50,16 @@ export function chosenEndpoint({
 }: StoredEndpoint): ChosenEndpoint {
   const copy = {
     name,
-    events,
     ...(headers !== null && { headers }),
     ...(secret !== null && { secret }),
   };
-  return { url, ...(scheduleMs !== null && { scheduleMs }), copy };
+  const { callbackEvents } = statedEvents(events);
+  return {
+    url,
+    ...(scheduleMs !== null && { scheduleMs }),
+    ...(callbackEvents !== undefined && { events: callbackEvents }),
+    copy,
+  };
 }
 
 /** Endpoints of an account or of the relay, each stored under the key `endpoint:<name>`. */

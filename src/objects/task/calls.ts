@@ -6,6 +6,7 @@ import type { Delivery } from "../../core/duties/callback-attempt.ts";
 import type { LeaveStep } from "../../core/duties/queue-leave.ts";
 import type { ReleaseStep } from "../../core/duties/release.ts";
 import type { CancelAnswer, ChargeAnswer, PollAnswer, TaskEvent } from "../../core/events/event.ts";
+import type { ProgressCallback } from "../../core/events/progress-callback.ts";
 import type { AttemptResult } from "../../core/record/callback.ts";
 import { causeOf } from "../../core/record/outcome.ts";
 import { keyUnreadableSince } from "../../core/record/customer-key.ts";
@@ -252,6 +253,27 @@ export function attemptLine(
 export function levelOfAttempt(result: AttemptResult, isRecorded: boolean): LogLevel {
   if (result.outcome !== "delivered") return "warn";
   return isRecorded ? "detail" : "info";
+}
+
+/** Returns the log line of a progress callback, and its level. */
+export function progressLine(
+  { taskId, url, account, percent }: ProgressCallback,
+  result: AttemptResult,
+  durationMs: number,
+): Logged {
+  const cause = causeOf(result);
+  const line = {
+    event: "callback.progress",
+    task_id: taskId,
+    progress: percent,
+    host: hostOf(url),
+    account: account?.id ?? null,
+    outcome: result.outcome,
+    ...(cause !== null && { cause }),
+    status_code: result.statusCode,
+    duration_ms: durationMs,
+  };
+  return { line, level: result.outcome === "delivered" ? "detail" : "info" };
 }
 
 /** Returns the log lines that a change of a task causes. */

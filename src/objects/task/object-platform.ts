@@ -11,13 +11,16 @@ import type { CancelAnswer, ChargeAnswer, PollAnswer } from "../../core/events/e
 import type { Settings } from "../../core/policy.ts";
 import type { AttemptResult } from "../../core/record/callback.ts";
 import type { AccountFault } from "../../core/events/account-fault.ts";
+import type { ProgressCallback } from "../../core/events/progress-callback.ts";
 import type { HookReport } from "../../core/events/hook-report.ts";
 import type { TaskRecord } from "../../core/record/task.ts";
+import { type Trace, traceIdOf } from "../../core/record/trace.ts";
 import type { AttachedJob } from "../../core/record/upstream.ts";
 import { SECOND_MS } from "../../core/time.ts";
 import type { IndexRow } from "../../core/views/index-row.ts";
 import { toListeners } from "../listeners/send-to-listeners.ts";
 import { jobObject, ledgerObject, type ObjectNamespaces, outputObject } from "../object-names.ts";
+import { type HostPauses, hostPauses } from "../host-pauses.ts";
 import { noteStoredTask, placedRuntimeOf } from "../placed-runtime.ts";
 import { callbackUrlRulesOf } from "../../config/callback-url-rules.ts";
 import { policyOf } from "../../config/task-settings.ts";
@@ -31,6 +34,7 @@ import { cancelUpstream } from "../../outbound/cancel-upstream.ts";
 import { connectionOf } from "../../outbound/upstream-connection.ts";
 import {
   deliver,
+  deliverProgress,
   refundMessage,
   releaseMessage,
   sendOperatorEvent,
@@ -42,6 +46,7 @@ import { POLL_TIMEOUT_MS, withinTime } from "../../lib/timeout.ts";
 import { Alerts, type RefusedSubmission } from "./alerts.ts";
 import { measureAttempt, measurePoll, measureRefusedSubmission } from "./measure.ts";
 import { type Attachment, ConnectionCalls } from "./connection-calls.ts";
+import { attemptInFlight } from "./pending-alarm.ts";
 import type { Platform } from "./platform.ts";
 import { leaveQueues, positionIn, tellKeptCall } from "./queue-calls.ts";
 import { JobReader, type ReadJob } from "./job-reader.ts";
@@ -99,7 +104,10 @@ export class ObjectPlatform implements Platform {
   readonly #records: RecordStore;
   readonly #jobs: JobReader;
   #applying: Promise<void> = Promise.resolve();
+  /** Trace context of the record that was last read or stored, for the log. Null when it has none. */
+  #trace: Trace | null = null;
   #runtime: Runtime | null = null;
+  #pauses: HostPauses;
   /**
    * Settings derived from `#runtime`, which does not change while the isolate runs. Null before they are first needed,
    * and always while the relay is paused.
@@ -111,6 +119,7 @@ export class ObjectPlatform implements Platform {
     this.#ctx = ctx;
     this.#bindings = bindings;
     this.#timeouts = { ...TIMEOUTS, ...timeouts };
+    this.#pauses = hostPauses(bindings);
     this.#alerts = new Alerts(bindings, this.#timeouts.ledgerMs);
     this.#connections = new ConnectionCalls(bindings);
     this.#jobs = new JobReader(this.#connections);
@@ -126,6 +135,7 @@ export class ObjectPlatform implements Platform {
     const result = placedRuntimeOf(env);
     if (!result.ok) throw new Error(`configuration: ${describeIssues(result.error)}`);
     this.#runtime = result.value;
+    this.#pauses = hostPauses(env);
   }
 
   get watchdogMs(): number {
@@ -138,10 +148,20 @@ export class ObjectPlatform implements Platform {
   }
 
   policy(now: number): Settings {
+    const settings = this.#settingsAt(now);
+    const pausedHosts = this.#pauses.known();
+    return pausedHosts.size === 0 ? settings : { ...settings, pausedHosts };
+  }
+
+  #settingsAt(now: number): Settings {
     const { config, keyring } = this.#prepared();
     // The settings depend on the time only while the relay is paused.
     if (config.paused) return policyOf(config, keyring, now, this.#jitter);
     return (this.#settings ??= policyOf(config, keyring, now, this.#jitter));
+  }
+
+  readPauses(): Promise<void> | null {
+    return this.#pauses.read();
   }
 
   /** Returns the rules that the `callback_url` of a task must follow. */
@@ -150,13 +170,18 @@ export class ObjectPlatform implements Platform {
   }
 
   load(): TaskRecord | null {
-    return this.#records.load();
+    const record = this.#records.load();
+    if (record !== null) this.#trace = record.trace ?? null;
+    return record;
   }
 
   // The platform commits two storage calls without an await between them together. The promise of `setAlarm` need
   // not be awaited, because a failing storage holds back all answers and resets the object.
   commit(record: TaskRecord, alarmAt: number | null): void {
+    // Begun before the storage holds back what leaves the object, so that the attempt waits for the longer of both alone.
+    if (attemptInFlight(record) !== null) void this.readPauses();
     this.#records.store(record);
+    this.#trace = record.trace ?? null;
     noteStoredTask(this.#bindings, record.id);
     if (alarmAt !== null) this.setAlarm(alarmAt);
     this.tellWatchers();
@@ -193,7 +218,7 @@ export class ObjectPlatform implements Platform {
       return true;
     } catch (error) {
       const line = { task_id: this.#ctx.id.name ?? null, error: errorText(error) };
-      log({ event: "alarm.not_repeated", ...line }, "error");
+      log(this.#traced({ event: "alarm.not_repeated", ...line }), "error");
       return false;
     }
   }
@@ -213,9 +238,14 @@ export class ObjectPlatform implements Platform {
     } catch (error) {
       // An error while the attempt is measured must not make an attempt that was sent count as `interrupted`.
       const { taskId } = delivery;
-      log({ event: "measure.failed", task_id: taskId, error: errorText(error) }, "error");
+      const line = { event: "measure.failed", task_id: taskId, error: errorText(error) };
+      log(this.#traced(line), "error");
     }
     return result;
+  }
+
+  sendProgress(callback: ProgressCallback, mayStart: () => boolean): Promise<AttemptResult | null> {
+    return deliverProgress(callback, this.#prepared(), toListeners(this.#bindings), mayStart);
   }
 
   charge(charge: Charge): Promise<ChargeAnswer> {
@@ -250,7 +280,7 @@ export class ObjectPlatform implements Platform {
     const url = runtime.config.settlementUrl;
     if (url !== null) return settle(message, url, runtime);
     const line = { task_id: taskId, detail: "SETTLEMENT_URL is not set" };
-    log({ event: "settlement.impossible", ...line }, "error");
+    log(this.#traced({ event: "settlement.impossible", ...line }), "error");
     return Promise.resolve(false);
   }
 
@@ -407,13 +437,18 @@ export class ObjectPlatform implements Platform {
   background(work: Promise<unknown>): void {
     const guarded = work.catch((error: unknown) => {
       const line = { task_id: this.#ctx.id.name ?? null, error: errorText(error) };
-      log({ event: "loop.failed", ...line }, "error");
+      log(this.#traced({ event: "loop.failed", ...line }), "error");
     });
     this.#ctx.waitUntil(guarded);
   }
 
   log(line: () => LogLine, level: LogLevel): void {
-    logAs(level, line, this.#prepared().config);
+    logAs(level, () => this.#traced(line()), this.#prepared().config);
+  }
+
+  /** Returns a log line with the trace id of the task, which a task without one has not. */
+  #traced(line: LogLine): LogLine {
+    return this.#trace === null ? line : { ...line, trace_id: traceIdOf(this.#trace) };
   }
 
   #prepared(): Runtime {

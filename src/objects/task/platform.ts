@@ -9,6 +9,7 @@ import type { QueueLeave } from "../../core/duties/queue-leave.ts";
 import type { Release } from "../../core/duties/release.ts";
 import type { AccountFault } from "../../core/events/account-fault.ts";
 import type { CancelAnswer, ChargeAnswer, PollAnswer } from "../../core/events/event.ts";
+import type { ProgressCallback } from "../../core/events/progress-callback.ts";
 import type { Settings } from "../../core/policy.ts";
 import type { AttemptResult } from "../../core/record/callback.ts";
 import type { HookReport } from "../../core/events/hook-report.ts";
@@ -38,8 +39,20 @@ export interface Platform {
   setAlarm(at: number): void;
   /** Deletes the record of the task and its alarm. */
   erase(): Promise<void>;
+  /**
+   * Reads which hosts are paused, so that `policy` states it. It does not throw: without an answer in time, the hosts count
+   * as paused that were so when they were read last.
+   * @returns null when this was read within the last seconds.
+   */
+  readPauses(): Promise<void> | null;
   /** Sends one attempt of a callback. It does not throw when the receiver fails: the failure is the result. */
   send(delivery: Delivery): Promise<AttemptResult>;
+  /**
+   * Sends a progress callback, once. It does not throw when the receiver fails: the failure is the result.
+   * @param mayStart is asked right before the request leaves, which it does only if the answer is true.
+   * @returns null when the request was not sent.
+   */
+  sendProgress(callback: ProgressCallback, mayStart: () => boolean): Promise<AttemptResult | null>;
   /**
    * Asks the ledger of the task's account to charge the price of a task. The answer is `unknown` when the ledger does
    * not answer in time.

@@ -6,6 +6,7 @@ import type { Decision, EraseReason } from "../../core/events/decision.ts";
 import type { PollEndedEvent, TaskEvent } from "../../core/events/event.ts";
 import type { Policy } from "../../core/policy.ts";
 import { unansweredAttempt } from "../../core/record/callback.ts";
+import { pauseEnd } from "../../core/plans/callback-attempt-plan.ts";
 import { hookReportOf } from "../../core/events/hook-report.ts";
 import { keptCallToTell } from "../../core/events/submit-again.ts";
 import { namedJobsOf } from "../../core/record/submitted-job.ts";
@@ -17,6 +18,7 @@ import { transition } from "../../core/transition.ts";
 import { attemptLine, levelOfAttempt, linesOfChange, makeCall } from "./calls.ts";
 import type { Platform } from "./platform.ts";
 import { canWatch, isEarlyEnough, type KnownAlarm, attemptInFlight } from "./pending-alarm.ts";
+import { ProgressCallbacks } from "./progress-callbacks.ts";
 import { TriedUntil } from "./tried-until.ts";
 
 /**
@@ -68,9 +70,11 @@ export class WorkLoop {
    */
   #inWork: TaskRecord | null = null;
   readonly #tried = new TriedUntil();
+  readonly #progress: ProgressCallbacks;
 
   constructor(platform: Platform) {
     this.#platform = platform;
+    this.#progress = new ProgressCallbacks(platform, (url) => this.#pauseEnd(url) !== null);
   }
 
   /** Applies an event to the stored record, and starts a run of the loop if there is work to do now. */
@@ -94,6 +98,7 @@ export class WorkLoop {
     if (leave !== null) this.#platform.background(this.#leaveFirst(leave));
     const call = decision.kind === "changed" ? keptCallToTell(before, decision.record) : null;
     if (call !== null) this.#platform.tellKeptCall(call);
+    this.#progress.follow(before, event, after, policy, now);
     return decision;
   }
 
@@ -236,6 +241,11 @@ export class WorkLoop {
         const now = this.#now();
         const policy = this.policy(now);
         const step = nextStep(record, policy, now);
+        const reading = startsAttempt(step) ? this.#platform.readPauses() : null;
+        if (reading !== null) {
+          await reading;
+          continue;
+        }
         if (step === null) {
           const wake = wakeAt(record, policy);
           if (this.#armedFor !== wake) this.#setAlarm(wake, now);
@@ -288,6 +298,10 @@ export class WorkLoop {
     // again and gets the outcome `interrupted`.
     const isOwn = this.#ownAttempt === number;
     this.#ownAttempt = null;
+    const reading = isOwn ? this.#platform.readPauses() : null;
+    if (reading !== null) await reading;
+    const until = isOwn ? this.#pauseEnd(delivery.url) : null;
+    if (until !== null) return this.apply({ type: "attempt_rested", number, until });
     const result = isOwn ? await this.#platform.send(delivery) : unansweredAttempt("interrupted");
     this.#tried.endCall(this.#now());
     const decision = this.apply({ type: "attempt_ended", number, ...result });
@@ -296,6 +310,15 @@ export class WorkLoop {
     const line = () => attemptLine(delivery, result, durationMs, isRecorded);
     this.#platform.log(line, levelOfAttempt(result, isRecorded));
     return decision;
+  }
+
+  /**
+   * Returns the end of the pause of the host of a URL, which may not have been known when an attempt was started. Null when
+   * the host is not paused.
+   */
+  #pauseEnd(url: string): number | null {
+    const now = this.#now();
+    return pauseEnd(url, this.policy(now), now);
   }
 
   #commit(before: TaskRecord | null, record: TaskRecord, policy: Policy, now: number): void {
@@ -340,6 +363,11 @@ export class WorkLoop {
     this.#clock = Math.max(this.#clock, this.#platform.now(), this.#alarmTime);
     return this.#clock;
   }
+}
+
+/** Tells whether a step starts an attempt of the callback, before which it must be known which hosts are paused. */
+function startsAttempt(step: Step | null): boolean {
+  return step?.kind === "event" && step.event.type === "attempt_started";
 }
 
 /**

@@ -4,7 +4,14 @@ import { TOLERANCE_S } from "../signature.ts";
 import { type BodyDifference, bodyDifference } from "./body-difference.ts";
 import { type PastedHeaders, readPastedHeaders } from "./pasted-headers.ts";
 import { entriesOf, repaired, validSigners } from "./signature-check.ts";
-import { type Fault, fault, type Verdict, wrongSecret } from "./verdict.ts";
+import {
+  type Fault,
+  fault,
+  oldSecret,
+  signedWithText,
+  type Verdict,
+  wrongSecret,
+} from "./verdict.ts";
 
 /** A callback as a server has received it. */
 export interface Received {
@@ -26,8 +33,17 @@ export interface Sent {
   readonly account: string | null;
   /** Secrets and keys that sign the callback. */
   readonly signers: readonly Signer[];
-  /** Secrets with which the relay signs other messages than callbacks; `what` names the kind of these messages. */
-  readonly others: readonly { readonly what: string; readonly signer: Signer }[];
+  /**
+   * Functions that return other secrets, with which somebody may have signed in their place. They are called one after
+   * the other, until a secret is found.
+   */
+  readonly others: readonly (() => Promise<readonly OtherSigner[]>)[];
+}
+
+/** A secret that does not sign the callbacks of the task. `what` says whose it is. */
+export interface OtherSigner {
+  readonly what: string;
+  readonly signer: Signer;
 }
 
 /**
@@ -77,9 +93,15 @@ export async function examine(received: Received, sent: Sent, now: number): Prom
     return {
       verdict: time.faults.length === 0 ? "valid" : "stale",
       signed_by: signedBy.map(({ name }) => name),
+      signed_with: signedWithText(sent.account, signedBy),
       ...ownerOf(sent),
       ...time,
-      faults: [...otherTask(given, sent), ...onlyV1a(given), ...time.faults],
+      faults: [
+        ...otherTask(given, sent),
+        ...onlyV1a(given),
+        ...onlyOld(sent, signedBy),
+        ...time.faults,
+      ],
     };
   }
   const signed = await closest(given, sent);
@@ -219,12 +241,15 @@ async function foreignSignature(given: Parts, truth: Parts, sent: Sent): Promise
     return signatureFault();
   }
   const entries = entriesOf(given.signature);
-  for (const { what, signer } of sent.others) {
-    const found = [
-      ...(await validSigners(entries, given, [signer])),
-      ...(await validSigners(entries, truth, [signer])),
+  for (const listed of sent.others) {
+    const others = await listed();
+    const signers = others.map(({ signer }) => signer);
+    const [found] = [
+      ...(await validSigners(entries, given, signers)),
+      ...(await validSigners(entries, truth, signers)),
     ];
-    if (found.length > 0) return wrongSecret(sent.account, what);
+    const other = others.find(({ signer }) => signer === found);
+    if (other !== undefined) return wrongSecret(sent.account, other.what);
   }
   return wrongSecret(sent.account, null);
 }
@@ -236,6 +261,13 @@ function signatureFault(): Fault {
 function onlyV1a({ signature }: Parts): readonly Fault[] {
   const isOnly = entriesOf(signature).every(({ scheme }) => scheme === "v1a");
   return isOnly ? [fault("only_v1a", "")] : [];
+}
+
+/** Returns a fault when only secrets that a rotation has replaced have signed. */
+function onlyOld({ account }: Sent, signedBy: readonly Signer[]): readonly Fault[] {
+  const secrets = signedBy.filter(({ name }) => name.scheme === "v1");
+  const areOld = secrets.length > 0 && secrets.every(({ name }) => name.age === "previous");
+  return areOld ? [oldSecret(account)] : [];
 }
 
 function ageFaults(ageS: number | null): readonly Fault[] {

@@ -1,4 +1,4 @@
-import type { SignerName } from "../signers.ts";
+import type { Signer, SignerName } from "../signers.ts";
 import { BODY_FAULTS } from "./body-difference.ts";
 
 /**
@@ -40,6 +40,7 @@ export const FAULT_CODES = [
   "changed_timestamp",
   "changed_signature",
   "wrong_secret",
+  "old_secret",
   "only_v1a",
   "too_old",
   "too_new",
@@ -62,6 +63,8 @@ export interface Verdict {
    * body.
    */
   readonly signed_by: readonly SignerName[];
+  /** Says whose secret or key `signed_by` names, and whose not. Absent when the signature is valid with none. */
+  readonly signed_with?: string;
   /** Account whose secrets sign the callbacks of the task. Absent for a task without an account. */
   readonly account?: string;
   /** Number of the attempt that has this timestamp. Null when no stored attempt has it. */
@@ -114,6 +117,10 @@ const TEXTS: Readonly<Record<FaultCode, Text>> = {
     "No signature of the header was made with a secret of %.",
     "Read them again with %. Test and production relays have different ones.",
   ],
+  old_secret: [
+    "There is no signature with the present secret of %, only with older ones.",
+    "Verify with the older secret too (%): a task keeps the secrets of the time of its creation.",
+  ],
   only_v1a: [
     "The header has only Ed25519 signatures (v1a).",
     "Pass the whole header on, or verify v1a with a key of /.well-known/jwks.json: most libraries know only v1.",
@@ -151,17 +158,48 @@ const TEXTS: Readonly<Record<FaultCode, Text>> = {
  * @param found what has signed it instead; null when that is not known.
  */
 export function wrongSecret(account: string | null, found: string | null): Fault {
-  const [signer, path] =
+  const { name, route } = ownerOf(account);
+  const which =
     account === null
-      ? ["the relay itself, which signs callbacks of tasks without an account", "signing-secrets"]
-      : [
-          `the account ${account}, which signs the callbacks of its tasks`,
-          `accounts/${account}/signing-secrets`,
-        ];
+      ? "which signs callbacks of tasks without an account"
+      : "which signs the callbacks of its tasks";
   const but = found === null ? "" : `, but with ${found}`;
-  const { message } = fault("wrong_secret", `${signer}${but}`);
-  const { cure } = fault("wrong_secret", `GET /v1/${path}`);
+  const { message } = fault("wrong_secret", `${name}, ${which}${but}`);
+  const { cure } = fault("wrong_secret", route);
   return { code: "wrong_secret", message, cure };
+}
+
+/**
+ * Returns the fault of a callback that only secrets have signed which a rotation has replaced.
+ * @param account account whose secrets sign the callback; null when the relay's own secrets sign it.
+ */
+export function oldSecret(account: string | null): Fault {
+  const { name, route } = ownerOf(account);
+  const { message } = fault("old_secret", name);
+  const { cure } = fault("old_secret", route);
+  return { code: "old_secret", message, cure };
+}
+
+/** Returns who owns the secrets that sign a callback, and the route that shows them. */
+function ownerOf(account: string | null) {
+  return account === null
+    ? { name: "the relay itself", route: "GET /v1/signing-secrets" }
+    : { name: `the account ${account}`, route: `GET /v1/accounts/${account}/signing-secrets` };
+}
+
+/**
+ * Returns whose secret or key has signed a callback: the present secret if it is among the signers.
+ * @param account account whose secrets sign the callback; null when the relay's own secrets sign it.
+ */
+export function signedWithText(account: string | null, signedBy: readonly Signer[]): string {
+  const names = signedBy.map(({ name }) => name);
+  const secrets = names.filter(({ scheme }) => scheme === "v1");
+  const [signer] = [...secrets.filter(({ age }) => age === "current"), ...secrets];
+  if (signer === undefined) return "an Ed25519 key of the relay, which signs for all accounts";
+  const { age, generation } = signer;
+  return account === null || generation === undefined
+    ? `the ${age} secret of the relay itself, not that of an account`
+    : `secret no. ${generation} (${age}) of the account ${account}, not a secret of the relay itself`;
 }
 
 /**

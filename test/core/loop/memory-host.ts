@@ -3,6 +3,7 @@ import type { Charge } from "../../../src/core/duties/charge.ts";
 import type { Delivery } from "../../../src/core/duties/callback-attempt.ts";
 import type { Poll } from "../../../src/core/duties/poll.ts";
 import type { PollAnswer } from "../../../src/core/events/event.ts";
+import type { ProgressCallback } from "../../../src/core/events/progress-callback.ts";
 import type { Policy } from "../../../src/core/policy.ts";
 import type { Outcome } from "../../../src/core/record/outcome.ts";
 import type { TaskRecord } from "../../../src/core/record/task.ts";
@@ -37,6 +38,7 @@ export class MemoryHost implements Host, CallObserver {
   endings: Partial<Record<CallName, number>> = {
     charge: 0,
     refund: 0,
+    sendProgress: 0,
     release: 0,
     writeIndexRow: 0,
     sendNotice: 0,
@@ -44,6 +46,7 @@ export class MemoryHost implements Host, CallObserver {
     leaveQueues: 0,
   };
   readonly sent: Delivery[] = [];
+  readonly progress: ProgressCallback[] = [];
   readonly charges: Charge[] = [];
   readonly polls: Poll[] = [];
   readonly logs: LogLine[] = [];
@@ -119,6 +122,8 @@ export class MemoryHost implements Host, CallObserver {
     this.#throwIfBroken("send");
     this.sent.push(delivery);
   }
+
+  readonly onProgress = (callback: ProgressCallback) => this.progress.push(callback);
 
   readonly onCharge = (charge: Charge) => this.charges.push(charge);
 

@@ -47,8 +47,8 @@ it("a self-hosted relay calls local hosts only as workerd.capnp permits, survive
   await installed.start();
   const blocked = await client.finish(receiver.at("/blocked", up));
   expect((await client.settled(blocked)).callback?.attempts).toMatchObject([
-    { outcome: "unreachable" },
-    { outcome: "unreachable" },
+    { outcome: "unreachable", cause: "forbidden" },
+    { outcome: "unreachable", cause: "forbidden" },
   ]);
   expect(receiver.postsAt("/blocked")).toEqual([]);
 

@@ -78,8 +78,16 @@ export class ObjectPlatform implements Platform {
     await this.#ctx.storage.deleteAll();
   }
 
+  readPauses(): null {
+    return null;
+  }
+
   async send(): Promise<AttemptResult> {
     throw new Error("the simulated tasks have no callback");
+  }
+
+  async sendProgress(): Promise<AttemptResult> {
+    return this.send();
   }
 
   charge(charge: Charge): Promise<ChargeAnswer> {

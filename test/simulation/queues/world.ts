@@ -310,7 +310,7 @@ export class World {
     }
     const rows = rowsOf(this.machine.place("QUEUES", connection));
     const row = rows.find((each) => each.submissionId === submissionId && !each.isWaiting);
-    if (row?.attempt !== attempt) {
+    if (row?.attempt !== attempt && !this.#isLateByWrongClock(submissionId)) {
       this.report("a call that is sent has a place", `${taskId} at ${connection}`);
     }
   }
@@ -325,8 +325,17 @@ export class World {
     return at - from > 25 * SECOND;
   }
 
+  /**
+   * Tells whether the task of a submission was registered late, and its Worker cannot know this, because the clock was put
+   * back.
+   */
+  #isLateByWrongClock(submissionId: string): boolean {
+    return this.machine.putBackMs > 0 && this.isSlowlyRegistered(submissionId);
+  }
+
   /** Tells whether a submission was sent to a connection, and may have a job there. */
   #mayRun({ submissionId, taskId }: StoredRow, connection: string): boolean {
+    if (this.#isLateByWrongClock(submissionId)) return false;
     if (!mayRun(recordOf(this.machine, taskId), submissionId, connection)) return false;
     const last = this.sent.findLast((sent) => sent.submissionId === submissionId);
     return last?.connection === connection && last.outcome !== "refused";
@@ -343,7 +352,8 @@ export class World {
     const counted = this.upstream.running(connection).filter((job) => {
       const record = recordOf(this.machine, job.call.taskId);
       const isCounted = mayRun(record, job.call.submissionId, connection);
-      return isCounted && record?.submission?.stay !== undefined;
+      const hasPlace = !this.#isLateByWrongClock(job.call.submissionId);
+      return isCounted && hasPlace && record?.submission?.stay !== undefined;
     });
     if (counted.length > most) {
       const names = counted.map((job) => job.call.submissionId).join(" ");
