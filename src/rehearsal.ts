@@ -13,7 +13,12 @@ import { type Applied, appliedOf } from "./objects/task/reply.ts";
 import { WorkLoop } from "./objects/task/work-loop.ts";
 
 const URL_OF_TASKS = "https://relay.invalid/v1/tasks";
-const TASK = { id: "0190a3a0-7a3c-4e6b-9a51-0f2d3c4b5a69", model: "rehearsal" };
+/** A task with a receiver: without one, the default endpoint of the relay would be read from its object. */
+const TASK = {
+  id: "0190a3a0-7a3c-4e6b-9a51-0f2d3c4b5a69",
+  model: "rehearsal",
+  callback_url: "https://client.example.com/",
+};
 
 /**
  * Registers a sample task with a task object in memory, so that the engine compiles the code for registrations at the

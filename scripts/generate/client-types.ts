@@ -30,11 +30,14 @@ export const keptTypes = typesOf(
         '"sending" | "delivered" | "failed"',
         '"sending" | "retrying" | "paused" | "delivered" | "failed"',
       )
-      .replaceAll('"invalid_request"', '"invalid_request" | "prefer_required" | "task_failed"')
+      .replaceAll(
+        '"invalid_request"',
+        '"invalid_request" | "prefer_required" | "task_failed" | "unknown_endpoint"',
+      )
       .replaceAll('"insufficient_credits"', '"insufficient_credits" | "monthly_limit"')
       .replaceAll(
         '"reference_reused"',
-        '"reference_reused" | "host_paused" | "pauses_full" | "offers_in_configuration" | "offers_full" | "offer_changed"',
+        '"reference_reused" | "host_paused" | "pauses_full" | "endpoints_full" | "offers_in_configuration" | "offers_full" | "offer_changed"',
       ),
 );
 

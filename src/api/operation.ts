@@ -6,7 +6,7 @@ import type { Env } from "../env.ts";
 import { describeHolders, type Permission } from "../security/roles.ts";
 import { accountOf, type Caller, may } from "../objects/task/caller.ts";
 import { validate } from "./http/body.ts";
-import { AccountId, TaskId } from "./http/fields.ts";
+import { AccountId, EndpointName, TaskId } from "./http/fields.ts";
 import { invalidRequest, Problem, unknownAccount, unknownTask } from "./http/problem.ts";
 import { type AccountLimit, countRequest } from "./http/rate-limit.ts";
 
@@ -207,14 +207,15 @@ function requirePermission(caller: Caller, permission: Permission): void {
 }
 
 /**
- * Checks the ids of the account and the task among the parameters, before any Durable Object is called. Returns the
- * parameters, with the id of the task in lower case.
+ * Checks the ids of the account, the task and the endpoint among the parameters, before any Durable Object is called.
+ * Returns the parameters, with the id of the task in lower case.
  */
 function checkedParams<Param extends string>(
   params: Readonly<Record<Param, string>>,
   caller: Caller,
 ): Readonly<Record<Param, string>> {
-  const { account, id }: { readonly account?: string; readonly id?: string } = params;
+  const { account, id, endpoint }: Partial<Record<"account" | "id" | "endpoint", string>> = params;
+  if (endpoint !== undefined) requireEndpointName(endpoint);
   return {
     ...params,
     ...(account !== undefined && { account: requireAccountId(account, caller) }),
@@ -233,6 +234,13 @@ function requireAccountId(text: string, caller: Caller): string {
   const parsed = AccountId.safeParse(text);
   if (parsed.success) return parsed.data;
   throw invalidRequest(parsed.error.issues.map(({ message }) => ({ path: "/account", message })));
+}
+
+/** Checks the name of an endpoint. @throws Problem `invalid_request` when it is not one. */
+function requireEndpointName(text: string): void {
+  const parsed = EndpointName.safeParse(text);
+  if (parsed.success) return;
+  throw invalidRequest(parsed.error.issues.map(({ message }) => ({ path: "/endpoint", message })));
 }
 
 /**

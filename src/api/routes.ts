@@ -10,6 +10,22 @@ import { readAccountSpendRoute } from "./accounts/account-spend.ts";
 import { readAccountStatsRoute } from "./accounts/account-stats.ts";
 import { deleteOfferRoute, putOfferRoute, restoreOfferRoute } from "./offers/change-offer.ts";
 import { listOffersRoute, listOfferVersionsRoute, readOfferRoute } from "./offers/read-offers.ts";
+import {
+  deleteAccountEndpointRoute,
+  listAccountEndpointsRoute,
+  putAccountEndpointRoute,
+  readAccountEndpointRoute,
+  readAccountEndpointSecretsRoute,
+  rotateAccountEndpointSecretsRoute,
+} from "./endpoints/account-endpoints.ts";
+import {
+  deleteRelayEndpointRoute,
+  listRelayEndpointsRoute,
+  putRelayEndpointRoute,
+  readRelayEndpointRoute,
+  readRelayEndpointSecretsRoute,
+  rotateRelayEndpointSecretsRoute,
+} from "./endpoints/relay-endpoints.ts";
 import { readAttemptRequestRoute } from "./callbacks/read-attempt-request.ts";
 import { attachUpstreamRoute } from "./tasks/attach-upstream.ts";
 import { cancelTaskRoute } from "./tasks/cancel-task.ts";
@@ -88,6 +104,18 @@ export const ROUTES = [
   createKeyRoute,
   listKeysRoute,
   revokeKeyRoute,
+  listAccountEndpointsRoute,
+  readAccountEndpointRoute,
+  putAccountEndpointRoute,
+  deleteAccountEndpointRoute,
+  readAccountEndpointSecretsRoute,
+  rotateAccountEndpointSecretsRoute,
+  listRelayEndpointsRoute,
+  readRelayEndpointRoute,
+  putRelayEndpointRoute,
+  deleteRelayEndpointRoute,
+  readRelayEndpointSecretsRoute,
+  rotateRelayEndpointSecretsRoute,
   listOffersRoute,
   readOfferRoute,
   putOfferRoute,

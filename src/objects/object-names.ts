@@ -1,4 +1,5 @@
 import type { AccountObject } from "./account/account-object.ts";
+import { RELAY_ENDPOINTS } from "./account/endpoint-store.ts";
 import type { CallObject } from "./call/call-object.ts";
 import type { ObjectBinding } from "../config/object-bindings.ts";
 import type { WithStartup } from "../config/runtime.ts";
@@ -44,6 +45,11 @@ export function ledgerObject(env: ObjectNamespaces, accountId: string) {
 /** Returns the Durable Object that stores the profile of an account and the list of its API keys. */
 export function profileObject(env: ObjectNamespaces, accountId: string) {
   return objectNamed(env.ACCOUNTS, `account-keys:${accountId}`, env);
+}
+
+/** Returns the one Durable Object that stores the endpoints of the relay itself. */
+export function relayEndpointsObject(env: ObjectNamespaces) {
+  return objectNamed(env.ACCOUNTS, RELAY_ENDPOINTS, env);
 }
 
 /**

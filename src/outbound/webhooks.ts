@@ -4,6 +4,8 @@ import type { Runtime } from "../config/runtime.ts";
 import { type AttemptResult, unansweredAttempt } from "../core/record/callback.ts";
 import type { Delivery } from "../core/duties/callback-attempt.ts";
 import type { ProgressCallback } from "../core/events/progress-callback.ts";
+import type { EndpointCopy } from "../core/record/endpoint-copy.ts";
+import type { Account } from "../core/record/task.ts";
 import type { Refund } from "../core/duties/refund.ts";
 import type { Release } from "../core/duties/release.ts";
 import { traceHeaders } from "../core/record/trace.ts";
@@ -11,9 +13,17 @@ import { toSeconds } from "../core/time.ts";
 import { LISTEN_URL } from "../core/url.ts";
 import { log } from "../lib/log.ts";
 import { sha256Hex } from "../security/encoding.ts";
-import { accountSecrets, type Keyring } from "../security/keyring.ts";
+import type { HmacSecret } from "../security/hmac.ts";
+import {
+  accountSecrets,
+  endpointSecrets,
+  type Keyring,
+  type Secrets,
+} from "../security/keyring.ts";
 import { sign, signedHeaders } from "../security/signature.ts";
+import type { HeaderValues } from "../security/sealed-headers.ts";
 import { checkCallbackUrl } from "../security/url-rules.ts";
+import { headersOfEndpoint, withoutHeaderValues } from "./endpoint-headers.ts";
 import { post, type PostRequest } from "./http.ts";
 import { operatorBody, type OperatorEvent } from "./operator-body.ts";
 
@@ -44,8 +54,10 @@ export async function deliver(
   toListeners: SendToListeners,
 ): Promise<AttemptResult> {
   if (isForbidden(delivery, runtime)) return unansweredAttempt("blocked");
+  const own = await ownHeaders(delivery, runtime);
+  if (own === null) return unansweredAttempt("blocked");
   const request = await callbackRequest(delivery, runtime);
-  const result = await sendTo(delivery, request, runtime, toListeners);
+  const result = await sendTo(delivery, request, own, runtime, toListeners);
   return { ...result, sentDigest: await headersDigest(request.headers) };
 }
 
@@ -62,35 +74,58 @@ export async function deliverProgress(
   mayStart: () => boolean,
 ): Promise<AttemptResult | null> {
   if (isForbidden(callback, runtime)) return unansweredAttempt("blocked");
+  const own = await ownHeaders(callback, runtime);
+  if (own === null) return unansweredAttempt("blocked");
   const request = await progressRequest(callback, `progress_${crypto.randomUUID()}`, runtime);
-  return mayStart() ? sendTo(callback, request, runtime, toListeners) : null;
+  return mayStart() ? sendTo(callback, request, own, runtime, toListeners) : null;
 }
 
 /** The receiver of a callback. */
-type Receiver = Pick<Delivery, "account" | "origin" | "url">;
+type Receiver = Pick<Delivery, "taskId" | "account" | "endpoint" | "origin" | "url">;
+
+/** Returns the headers of the endpoint that gets a callback. Null when they cannot be decrypted any more. */
+async function ownHeaders(
+  { account, endpoint, taskId }: Receiver,
+  { keyring }: Runtime,
+): Promise<HeaderValues | null> {
+  const own = await headersOfEndpoint(endpoint, account?.id ?? null, keyring);
+  if (own === null) {
+    const line = { task_id: taskId, endpoint: endpoint?.name ?? null };
+    log({ event: "callback.headers_unreadable", ...line }, "error");
+  }
+  return own;
+}
 
 /** Tells whether the URL rules refuse the URL of a callback. */
 function isForbidden({ account, origin, url }: Receiver, { config }: Runtime): boolean {
   return !checkCallbackUrl(url, callbackUrlRulesOf(config, origin, account !== null)).ok;
 }
 
-/** Sends the request of a callback to its URL or, for `listen:`, to the listeners of its account. */
-function sendTo(
+/**
+ * Sends the request of a callback to its URL or, for `listen:`, to the listeners of its account.
+ * @param own headers of the endpoint. The result does not contain their values.
+ */
+async function sendTo(
   { account, url }: Receiver,
   request: PostRequest,
+  own: HeaderValues,
   { config }: Runtime,
   toListeners: SendToListeners,
 ): Promise<AttemptResult> {
-  return url === LISTEN_URL && account !== null
-    ? toListeners(account.id, request, config.callbackTimeoutMs)
-    : post(request, config.callbackTimeoutMs);
+  const whole = { ...request, headers: { ...own, ...request.headers } };
+  const sending =
+    url === LISTEN_URL && account !== null
+      ? toListeners(account.id, whole, config.callbackTimeoutMs)
+      : post(whole, config.callbackTimeoutMs);
+  return withoutHeaderValues(await sending, own);
 }
 
 /** Data from which the request of an attempt of a callback is computed. */
 export type CallbackInput = Omit<Delivery, "provider">;
 
 /**
- * Returns the request of one attempt of a callback. Computing it again later gives the same request, as long as the
+ * Returns the request of one attempt of a callback, without the headers of its endpoint, whose values are shown to
+ * nobody. Computing it again later gives the same request, as long as the
  * secrets and the public address of the relay stay the same, because both signature schemes are deterministic.
  */
 export function callbackRequest(input: CallbackInput, runtime: Runtime): Promise<PostRequest> {
@@ -111,12 +146,21 @@ function progressRequest(
 }
 
 async function requestOf(
-  { account, origin, taskId, number, startedAt, url, body, trace }: Omit<CallbackInput, "status">,
+  {
+    account,
+    endpoint,
+    origin,
+    taskId,
+    number,
+    startedAt,
+    url,
+    body,
+    trace,
+  }: Omit<CallbackInput, "status">,
   { id, type }: { readonly id: string; readonly type: string },
   { config, keyring }: Runtime,
 ): Promise<PostRequest> {
-  const callbackSecrets =
-    account === null ? keyring.callbackSecrets : await accountSecrets(config, account);
+  const callbackSecrets = await callbackSecretsOf(account, endpoint, config, keyring);
   return signedRequest({
     url,
     body,
@@ -132,6 +176,17 @@ async function requestOf(
     },
     keys: { callbackSecrets, signingKeys: keyring.signingKeys },
   });
+}
+
+/** Returns the secrets that sign a callback: those of its endpoint, of its account, or of the relay. */
+async function callbackSecretsOf(
+  account: Account | null,
+  endpoint: EndpointCopy | undefined,
+  secrets: Secrets,
+  { callbackSecrets }: Pick<Keyring, "callbackSecrets">,
+): Promise<readonly HmacSecret[]> {
+  if (endpoint?.secret !== undefined) return await endpointSecrets(secrets, endpoint.secret);
+  return account === null ? callbackSecrets : await accountSecrets(secrets, account);
 }
 
 /**

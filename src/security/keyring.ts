@@ -3,6 +3,7 @@
  * so that e.g. a leaked callback secret cannot be used to forge hook URLs or refunds.
  */
 import * as z from "zod/mini";
+import type { EndpointSecret } from "../core/record/endpoint-copy.ts";
 import type { Account } from "../core/record/task.ts";
 import {
   derivedHmacKeys,
@@ -13,7 +14,7 @@ import {
 } from "./derivation.ts";
 import { fromBase64, toBase64 } from "./encoding.ts";
 import { type HmacSecret, hmacSecret, type ImmediateHmacKey } from "./hmac.ts";
-import type { SealingKeys } from "./sealed-key.ts";
+import type { SealingKeys } from "./sealing.ts";
 
 type Ed25519Jwk = z.infer<typeof Ed25519JwkSchema>;
 /** Schema of an Ed25519 private key as a JWK (RFC 8037). */
@@ -70,6 +71,8 @@ export interface Keyring {
   readonly accountMacKeys: readonly CryptoKey[];
   /** Keys that encrypt the keys of customers at upstreams, by the identifiers of the relay secrets. */
   readonly sealingKeys: SealingKeys;
+  /** Keys that encrypt the headers of endpoints. */
+  readonly headerKeys: SealingKeys;
 }
 
 /** An Ed25519 key pair that signs callbacks. */
@@ -109,6 +112,7 @@ async function madeOf(secrets: Secrets, signingKeys: readonly SigningKey[]): Pro
     sessionKeys: await derivedHmacKeys(relaySecrets, "sessions"),
     cursorKeys: await derivedHmacKeys(relaySecrets, "cursors"),
     sealingKeys: await derivedSealingKeys(relaySecrets, "customer-keys"),
+    headerKeys: await derivedSealingKeys(relaySecrets, "endpoint-headers"),
   };
 }
 
@@ -120,12 +124,38 @@ async function madeOf(secrets: Secrets, signingKeys: readonly SigningKey[]): Pro
 export async function accountSecrets(
   { relaySecrets }: Secrets,
   { id, generation }: Account,
-  generations: readonly number[] = [generation, generation + 1, generation - 1],
+  generations: readonly number[] = generationsAround(generation),
 ): Promise<HmacSecret[]> {
-  const labels = generations
-    .filter((number) => number > 0)
-    .map((number) => `callbacks/${id}/${number}`);
-  const secrets = await Promise.all(labels.map((label) => derivedSecrets(relaySecrets, label)));
+  return await secretsLabelled(relaySecrets, `callbacks/${id}`, generations);
+}
+
+/**
+ * Returns the secrets that sign the callbacks of an endpoint with a secret of its own, by generation as those of an
+ * account.
+ */
+export async function endpointSecrets(
+  { relaySecrets }: Secrets,
+  { id, generation }: EndpointSecret,
+  generations: readonly number[] = generationsAround(generation),
+): Promise<HmacSecret[]> {
+  return await secretsLabelled(relaySecrets, `endpoints/${id}`, generations);
+}
+
+/** Returns the present, the next and the previous generation. */
+function generationsAround(generation: number): readonly number[] {
+  return [generation, generation + 1, generation - 1];
+}
+
+async function secretsLabelled(
+  relaySecrets: readonly string[],
+  label: string,
+  generations: readonly number[],
+): Promise<HmacSecret[]> {
+  const secrets = await Promise.all(
+    generations
+      .filter((number) => number > 0)
+      .map((number) => derivedSecrets(relaySecrets, `${label}/${number}`)),
+  );
   return secrets.flat();
 }
 

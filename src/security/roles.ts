@@ -45,7 +45,7 @@ export const PERMISSIONS = {
   report: { operators: ["operate", "all"], accounts: [] },
   /**
    * Permission to register tasks, to wake them, to write their index rows again, to attach providers' jobs to them, and
-   * to pause receivers' hosts.
+   * to read and change the endpoints of the relay, and to pause receivers' hosts.
    */
   operate: { operators: ["operate", "all"], accounts: [] },
   /** Permission to submit jobs through the relay. An account may submit only what is offered to it. */
@@ -57,6 +57,8 @@ export const PERMISSIONS = {
   cancel: { operators: ["operate", "all"], accounts: ["full"] },
   /** Permission to make the relay send callbacks: redeliveries and test callbacks. */
   redeliver: { operators: ["operate", "all"], accounts: ["full"] },
+  /** Permission to read, change and delete the endpoints of an account, i.e. its named receivers of callbacks. */
+  endpoints: { operators: ["operate", "all"], accounts: ["full"] },
   /**
    * Permission to receive the callbacks of an account's tasks in a program that listens for them (a listener),
    * instead of at a server. The listener's answer becomes the outcome of the attempt.
@@ -64,7 +66,7 @@ export const PERMISSIONS = {
   listen: { operators: [], accounts: ["full"] },
   /** Permission to list an account's API keys, without the keys themselves. */
   keys: { operators: ["all"], accounts: ["read", "full"] },
-  /** Permission to read the secrets that sign an account's callbacks. */
+  /** Permission to read the secrets that sign an account's callbacks, also those of its endpoints. */
   secrets: { operators: ["all"], accounts: ["full"] },
   /**
    * Permission to book grants and adjustments, to create, change and delete accounts, to create and delete keys and

@@ -1,5 +1,7 @@
+import type { EndpointCopy } from "../core/record/endpoint-copy.ts";
 import type { Account } from "../core/record/task.ts";
-import { accountSecrets, type Keyring, type Secrets } from "./keyring.ts";
+import type { HmacSecret } from "./hmac.ts";
+import { accountSecrets, endpointSecrets, type Keyring, type Secrets } from "./keyring.ts";
 
 /** Name of a secret or key that signs callbacks. The name does not reveal the secret. */
 export interface SignerName {
@@ -10,8 +12,8 @@ export interface SignerName {
    */
   readonly age: "current" | "next" | "previous";
   /**
-   * Generation of an account's secret, a number that each rotation raises by 1. Absent for a secret of the relay
-   * itself.
+   * Generation of the secret of an account or an endpoint, a number that each rotation raises by 1. Absent for a secret
+   * of the relay itself.
    */
   readonly generation?: number;
   /**
@@ -19,6 +21,8 @@ export interface SignerName {
    * newest one, at position 1.
    */
   readonly relay_secret?: number;
+  /** Name of the endpoint whose secret it is. Absent for a secret of an account or of the relay itself. */
+  readonly endpoint?: string;
   /** Key id of an Ed25519 key, as in `/.well-known/jwks.json`. */
   readonly kid?: string;
 }
@@ -30,28 +34,47 @@ export interface Signer {
   readonly key: CryptoKey;
 }
 
+/** What decides which secrets sign the callbacks of a task. */
+export interface SignedFor {
+  readonly account: Account | null;
+  /** Endpoint that gets the callbacks. Absent when it is a URL alone. */
+  readonly endpoint?: EndpointCopy;
+}
+
 /**
  * Returns the secrets and keys that sign the callbacks of a task, each with its name, in the order of their signatures
  * in the header.
- * @param present present generation of the account's secret, which may be higher than the one that is stored with the
- * task. Null when it is not known, and when the task has no account.
+ * @param present present generation of the secret of the endpoint or the account, which may be higher than the one that
+ * is stored with the task. Null when it is not known, and when the relay's own secrets sign.
  */
 export async function signersOf(
-  account: Account | null,
+  message: SignedFor,
   present: number | null,
   config: Secrets,
   keyring: Pick<Keyring, "callbackSecrets" | "signingKeys">,
 ): Promise<readonly Signer[]> {
-  const ofSecrets =
-    account === null
-      ? keyring.callbackSecrets.map(({ key }, at) => ({ name: relayName(at), key }))
-      : await accountSigners(account, present ?? account.generation, config);
+  const ofSecrets = await secretSigners(message, present, config, keyring);
   const ofKeys = keyring.signingKeys.map(async ({ x }, at) => {
     const jwk = { kty: "OKP", crv: "Ed25519", x };
     const key = await crypto.subtle.importKey("jwk", jwk, "Ed25519", false, ["verify"]);
     return { name: { scheme: "v1a", age: ageAt(at), kid: x } as const, key };
   });
   return [...ofSecrets, ...(await Promise.all(ofKeys))];
+}
+
+async function secretSigners(
+  { account, endpoint }: SignedFor,
+  present: number | null,
+  config: Secrets,
+  { callbackSecrets }: Pick<Keyring, "callbackSecrets">,
+): Promise<readonly Signer[]> {
+  if (endpoint?.secret !== undefined) {
+    const { name: of, secret } = endpoint;
+    const signers = rotatedSigners(await endpointSecrets(config, secret), secret, present, config);
+    return signers.map(({ name, key }) => ({ name: { ...name, endpoint: of }, key }));
+  }
+  if (account === null) return callbackSecrets.map(({ key }, at) => ({ name: relayName(at), key }));
+  return rotatedSigners(await accountSecrets(config, account), account, present, config);
 }
 
 function relayName(at: number): SignerName {
@@ -62,16 +85,20 @@ function ageAt(place: number): SignerName["age"] {
   return place === 0 ? "current" : "previous";
 }
 
-async function accountSigners(
-  account: Account,
-  present: number,
-  config: Secrets,
-): Promise<readonly Signer[]> {
-  const secrets = await accountSecrets(config, account);
-  const { length } = config.relaySecrets;
+/**
+ * Returns the names of secrets that are rotated.
+ * @param secrets those of the stored generation, of the next and of the previous one, each for all relay secrets.
+ */
+function rotatedSigners(
+  secrets: readonly HmacSecret[],
+  { generation: stored }: { readonly generation: number },
+  present: number | null,
+  { relaySecrets: { length } }: Secrets,
+): readonly Signer[] {
+  const current = present ?? stored;
   return secrets.map(({ key }, at) => {
-    const generation = account.generation + ([0, 1, -1][Math.floor(at / length)] ?? 0);
-    const age = generation === present ? "current" : generation > present ? "next" : "previous";
+    const generation = stored + ([0, 1, -1][Math.floor(at / length)] ?? 0);
+    const age = generation === current ? "current" : generation > current ? "next" : "previous";
     const place = (at % length) + 1;
     const name = { scheme: "v1", age, generation } as const;
     return { name: place === 1 ? name : { ...name, relay_secret: place }, key };

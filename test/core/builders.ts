@@ -109,7 +109,7 @@ type RegistrationChanges = Partial<Registration & Omit<RegisterEvent, "type" | "
 export function aRegistration(changes: RegistrationChanges = {}): RegisterEvent {
   const { id = ID, model = MODEL, origin = ORIGIN, account = null, ...others } = changes;
   const { chargeId = null, job = null, deadlineMs = null, keyName = null, ...further } = others;
-  const { trace, ...rest } = further;
+  const { endpoint, trace, ...rest } = further;
   const registration = {
     callbackUrl: URL_A,
     provider: null,
@@ -121,7 +121,11 @@ export function aRegistration(changes: RegistrationChanges = {}): RegisterEvent 
     ...rest,
   };
   const event = { id, model, account, chargeId, origin, registration, keyName, job, deadlineMs };
-  return { type: "register", ...event, ...(trace !== undefined && { trace }) };
+  const added = {
+    ...(endpoint !== undefined && { endpoint }),
+    ...(trace !== undefined && { trace }),
+  };
+  return { type: "register", ...event, ...added };
 }
 
 type Completion = Extract<UpstreamResult, { status: "completed" }>;

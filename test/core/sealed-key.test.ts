@@ -2,7 +2,8 @@ import { describe, expect, it } from "vitest";
 import type { SealedKey } from "../../src/core/record/customer-key.ts";
 import { fromBase64, toBase64Url } from "../../src/security/encoding.ts";
 import { keyringOf } from "../../src/security/keyring.ts";
-import { openKey, type SealingKeys, sealKey } from "../../src/security/sealed-key.ts";
+import { openKey, sealKey } from "../../src/security/sealed-key.ts";
+import type { SealingKeys } from "../../src/security/sealing.ts";
 import { CONNECTION, ID } from "./builders.ts";
 
 const OLD = "test-only-older-relay-secret-0123456789";

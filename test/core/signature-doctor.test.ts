@@ -39,7 +39,7 @@ const SENT: Sent = {
   body: BODY,
   attempts: [1, 2].map((number) => ({ number, startedAt: NOW + (number - 1) * 180_000 })),
   account: ACCOUNT.id,
-  signers: await signersOf(ACCOUNT, PRESENT, config, keyring),
+  signers: await signersOf({ account: ACCOUNT }, PRESENT, config, keyring),
   others: [
     async () => await Promise.resolve([]),
     async () => await Promise.resolve(otherSigners(keyring.callbackSecrets)),

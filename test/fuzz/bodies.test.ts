@@ -11,6 +11,7 @@ import { invalidRequest } from "../../src/api/http/problem.ts";
 import { NoFields } from "../../src/api/http/fields.ts";
 import { TaskFinishEvent } from "../../src/api/tasks/event-schema.ts";
 import { Attachment, RedeliverOrder, Registration } from "../../src/api/tasks/task-schemas.ts";
+import { EndpointSettings } from "../../src/api/endpoints/endpoint-schemas.ts";
 import { TestOrder } from "../../src/api/callbacks/test-callback.ts";
 import { fuzz } from "./fuzz.ts";
 import { jsonBytes, mutated } from "./mutations.ts";
@@ -30,6 +31,16 @@ import {
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
 
 const ORDER = { attempts: 2, callback_url: CALLBACK_URL };
+const TO_ENDPOINT = { endpoint: "orders" };
+const ENDPOINTS = [
+  { url: CALLBACK_URL },
+  {
+    url: CALLBACK_URL,
+    schedule_s: [0, 60],
+    events: ["completed", "progress"],
+    own_secret: true,
+  },
+];
 const SAMPLE = { callback_url: CALLBACK_URL, status: "failed" };
 
 interface Body<T> {
@@ -135,8 +146,14 @@ const SMALL: readonly [string, z.ZodMiniType, object[], (value: unknown) => bool
     ATTACHMENTS,
     SMALL_BODIES.attachment,
   ],
-  ["a request to redeliver a callback", RedeliverOrder, [{}, ORDER], SMALL_BODIES.redelivery],
-  ["a request for a test callback", TestOrder, [SAMPLE], SMALL_BODIES.sample],
+  [
+    "a request to redeliver a callback",
+    RedeliverOrder,
+    [{}, ORDER, TO_ENDPOINT],
+    SMALL_BODIES.redelivery,
+  ],
+  ["a request for a test callback", TestOrder, [SAMPLE, TO_ENDPOINT], SMALL_BODIES.sample],
+  ["an endpoint", EndpointSettings, ENDPOINTS, SMALL_BODIES.endpoint],
   ["a request without fields, such as a cancellation,", NoFields, [{}], SMALL_BODIES.nothing],
   ["a new account", NewAccount, [{ id: "acme" }], SMALL_BODIES.account],
   ["a grant of credits", Grant, [{ reference: "invoice-1", amount: 1000 }], SMALL_BODIES.grant],

@@ -116,7 +116,7 @@ it("when the connection to a Durable Object is lost during a call, the relay rep
     TaskObject:
       "deleteOutput endCall endCopies endSubmission followUp holdsPlace hook inspect isKnown isOpen outputOfJob placeOfOutput read readAnswer readByLink readJob refuseCall rewriteIndexRow startCall wake",
     AccountObject:
-      "charge describe noteSettings profile recentlyCharged refund release spend useListedKey",
+      "charge deleteEndpoint describe endpoint endpoints noteSettings profile putEndpoint recentlyCharged refund release spend useListedKey",
     ConnectionObject: "connectionState hooklessTasks",
     DeploymentObject: "endSession hostPauses isSessionEnded pauseHost resumeHost",
     OutputObject: "copy delete deleteOne",

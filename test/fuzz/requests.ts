@@ -34,6 +34,7 @@ const IDS = [...RECORDS.keys()];
 const OUTPUT = { urls: ["https://cdn.example.net/video.mp4"], metadata: { seed: 5, other: [1] } };
 const EVENT = { model: "m", callback_url: CALLBACK_URL, account: "acme" };
 const id = fc.constantFrom(...IDS, UNKNOWN_ID);
+const ENDPOINT = { url: CALLBACK_URL, headers: { "X-Token": "a" }, own_secret: true };
 const BODIES: Readonly<Record<string, object>> = {
   "/v1/tasks": {
     id,
@@ -55,6 +56,10 @@ const BODIES: Readonly<Record<string, object>> = {
   "/v1/accounts/{account}/grants": { reference: "invoice-2", amount: 5 },
   "/v1/accounts/{account}/keys": { label: "production" },
   "/v1/accounts/{account}/signing-secrets": { generation: 1 },
+  "/v1/accounts/{account}/endpoints/{endpoint}": ENDPOINT,
+  "/v1/accounts/{account}/endpoints/{endpoint}/signing-secrets": { generation: 1 },
+  "/v1/endpoints/{endpoint}": ENDPOINT,
+  "/v1/endpoints/{endpoint}/signing-secrets": { generation: 1 },
   "/v1/reindex": { ids: [IDS[0]] },
   "/v1/wake": { ids: [IDS[0]] },
 };

@@ -14,7 +14,10 @@ export class MemoryStorage {
       this.#values.set(key, structuredClone(value));
     },
     delete: (key: string): boolean => this.#values.delete(key),
-    list: (): Iterable<[string, unknown]> => structuredClone(this.#values),
+    list: ({ prefix = "" }: { readonly prefix?: string } = {}): Iterable<[string, unknown]> =>
+      [...structuredClone(this.#values)]
+        .filter(([key]) => key.startsWith(prefix))
+        .toSorted(([a], [b]) => (a < b ? -1 : 1)),
   };
   readonly sql = {
     exec: (query: string, ...values: readonly unknown[]) => {

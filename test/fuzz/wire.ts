@@ -182,6 +182,29 @@ const exactly =
   (value) =>
     fitsExactly(shape, value);
 
+/** Tells whether a value is a schedule of a callback. */
+function isSchedule(value: unknown): boolean {
+  if (value === "day") return true;
+  return isListOf(value, 10) && value.every(isBetween(0, 86_400));
+}
+
+/** Tells whether a value lists events of an endpoint. */
+function isEvents(value: unknown): boolean {
+  const isKnown = oneOf("completed", "failed", "progress");
+  return isListOf(value, 3) && value.every(isKnown) && new Set(value).size === value.length;
+}
+
+function isListOf(value: unknown, max: number): value is readonly unknown[] {
+  return Array.isArray(value) && value.length > 0 && value.length <= max;
+}
+
+const RECEIVERS = { callback_url: orMissing(isText), endpoint: orMissing(isText) };
+
+/** Counts the receivers that a body names. */
+function receiversIn(value: unknown): number {
+  return ["callback_url", "endpoint"].filter((name) => memberOf(value, name) != null).length;
+}
+
 export const SMALL_BODIES = {
   attachment: exactly({
     provider: isText,
@@ -190,11 +213,18 @@ export const SMALL_BODIES = {
       (value) => isTextOf(1, 256)(value) && isLike(new RegExp(`^${SEGMENT}(/${SEGMENT})*$`))(value),
     ),
   }),
-  redelivery: exactly({
-    attempts: orMissing(isBetween(1, 3)),
-    callback_url: orMissing(isText),
+  redelivery: (value: unknown): boolean =>
+    exactly({ attempts: orMissing(isBetween(1, 3)), ...RECEIVERS })(value) &&
+    receiversIn(value) <= 1,
+  sample: (value: unknown): boolean =>
+    exactly({ ...RECEIVERS, status: orMissing(oneOf("completed", "failed")) })(value) &&
+    receiversIn(value) === 1,
+  endpoint: exactly({
+    url: isText,
+    schedule_s: orMissing(isSchedule),
+    events: orMissing(isEvents),
+    own_secret: orMissing((value) => typeof value === "boolean"),
   }),
-  sample: exactly({ callback_url: isText, status: orMissing(oneOf("completed", "failed")) }),
   nothing: exactly({}),
   account: exactly({ id: isLike(ACCOUNT) }),
   grant: exactly({

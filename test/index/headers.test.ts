@@ -26,6 +26,7 @@ interface Example {
 
 const nameOf = ({ method, path }: Pick<Route, "method" | "path">) => `${method} ${path}`;
 
+const ENDPOINT = { url: CALLBACK_URL, own_secret: true };
 const OFFER = { connection: "ark", models: ["*"] };
 
 /** Bodies of the routes that need one; the others take none or any object. */
@@ -39,6 +40,8 @@ const BODIES: Readonly<Record<string, (task: string) => object>> = {
   "POST /v1/accounts/{account}/grants": () => ({ reference: "one", amount: 1 }),
   "POST /v1/accounts/{account}/adjustments": () => ({ reference: "a", amount: -1, reason: "r" }),
   "PUT /v1/offers/{name}": () => OFFER,
+  "PUT /v1/accounts/{account}/endpoints/{endpoint}": () => ENDPOINT,
+  "PUT /v1/endpoints/{endpoint}": () => ENDPOINT,
   "POST /mcp": () => ({ jsonrpc: "2.0", id: 1, method: "tools/list" }),
   "POST /v1/reindex": (task) => ({ ids: [task] }),
   "POST /v1/wake": (task) => ({ ids: [task] }),
@@ -78,9 +81,17 @@ async function exampleOf({ method, path }: Route): Promise<Example> {
     .replace("{number}", "1")
     .replace("{output}", "1")
     .replace("{key}", (await aKey(account)).id)
+    .replace("{endpoint}", await anEndpoint(path, account))
     .replace("{offer}", "nothing");
   const hasBody = method === "POST" || BODIES[name] !== undefined;
   return { path: await withOffer(filled), ...(hasBody && { body: BODIES[name]?.(task) ?? {} }) };
+}
+
+/** Creates an endpoint if the path has a place for its name. @returns the name. */
+async function anEndpoint(path: string, account: string): Promise<string> {
+  const [base = "", rest] = path.replace("{account}", account).split("{endpoint}");
+  if (rest !== undefined) await call(`${base}orders`, { method: "PUT", body: ENDPOINT });
+  return "orders";
 }
 
 /** Returns a path with the name and the version of a new offer, if it has places for them. */

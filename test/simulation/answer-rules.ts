@@ -1,5 +1,5 @@
 import type { Decision } from "../../src/core/events/decision.ts";
-import type { RegisterEvent } from "../../src/core/events/event.ts";
+import type { RedeliverEvent, RegisterEvent } from "../../src/core/events/event.ts";
 import type { Callback } from "../../src/core/record/callback.ts";
 import type { KeyedRedeliveries } from "../../src/core/record/redelivery-keys.ts";
 import {
@@ -181,6 +181,12 @@ function settledFault(answer: Answer, before: TerminalTask): string | null {
       "the key of an order is good for no other URL": isSame || isReused(decision),
     });
   }
+  if (event.endpoint?.kind === "unknown") {
+    return firstViolation({
+      "an order to an unknown endpoint is refused":
+        decision.kind === "reject" && decision.rejection.code === "unknown_endpoint",
+    });
+  }
   const waiting = setting.isPaused || isResting(before.callback) ? before.callback : null;
   const isJoined = waiting?.state.kind === "due";
   const fault = isJoined ? joinedFault(event, waiting, decision) : null;
@@ -193,7 +199,11 @@ function settledFault(answer: Answer, before: TerminalTask): string | null {
   const own = key === null ? known[orderedBy] : [...known[orderedBy], { key, callbackUrl }];
   const orders = { ...known, [orderedBy]: own.slice(-REDELIVERIES_KEPT) };
   return firstViolation({
-    "a redelivery uses the ordered URL": callback?.url === (callbackUrl ?? before.callback?.url),
+    "a redelivery uses the ordered URL": callback?.url === orderedUrl(event, before.callback),
+    "a redelivery has the ordered endpoint": isEqual(
+      callback?.terms?.endpoint ?? null,
+      orderedEndpoint(event, before.callback),
+    ),
     "a redelivery has the ordered number of attempts":
       isJoined || callback?.series.ordered === attempts,
     "the last eight keyed redeliveries of each orderer are kept": isEqual(
@@ -213,17 +223,25 @@ function isReused(decision: Decision): boolean {
 }
 
 /** Checks an order for a callback whose next attempt waits while the relay is paused. */
-function joinedFault(
-  { callbackUrl }: Extract<OutsideEvent, { readonly type: "redeliver" }>,
-  before: Callback,
-  decision: Decision,
-): string | null {
+function joinedFault(event: RedeliverEvent, before: Callback, decision: Decision): string | null {
   const record = "record" in decision ? decision.record : null;
   const after = isEnded(record) ? record.callback : null;
   return firstViolation({
     "an order during a pause starts no series": isEqual(after?.series, before.series),
-    "an order during a pause uses the ordered URL": after?.url === (callbackUrl ?? before.url),
+    "an order during a pause uses the ordered URL": after?.url === orderedUrl(event, before),
   });
+}
+
+/** Returns the URL to which an order for a redelivery leads. */
+function orderedUrl({ callbackUrl, endpoint }: RedeliverEvent, before: Callback | null) {
+  return endpoint?.kind === "known" ? endpoint.url : (callbackUrl ?? before?.url);
+}
+
+/** Returns the endpoint to which an order for a redelivery leads. Null when it is a URL alone. */
+function orderedEndpoint({ callbackUrl, endpoint }: RedeliverEvent, before: Callback | null) {
+  if (endpoint?.kind === "known") return endpoint.copy;
+  const isKept = callbackUrl === null || callbackUrl === before?.url;
+  return isKept ? (before?.terms?.endpoint ?? null) : null;
 }
 
 function redeliveriesOf({ callback }: TerminalTask): KeyedRedeliveries {

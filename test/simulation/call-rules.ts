@@ -7,7 +7,7 @@ import { isTerminal, type TaskRecord, type TerminalTask } from "../../src/core/r
 import { startTime } from "./callback-rules.ts";
 import { rowExpiresAt } from "./due-time.ts";
 import type { SimulatedLedger } from "./ledger.ts";
-import { firstViolation } from "./change.ts";
+import { firstViolation, isEqual } from "./change.ts";
 import type { SharedState } from "./object-host.ts";
 import type { SimulatedObject } from "./simulated-object.ts";
 import { rowCopiesFault } from "./output-rules.ts";
@@ -30,7 +30,7 @@ export function sendFault(
 ): string | null {
   if (record === null || !isTerminal(record) || record.callback === null)
     return "an attempt belongs to a callback";
-  const { state, series, url } = record.callback;
+  const { state, series, url, terms } = record.callback;
   const { number } = delivery;
   const most =
     series.ordered ?? history.callback.scheduleMs?.length ?? history.written.mostAttempts;
@@ -45,6 +45,10 @@ export function sendFault(
     "an attempt sends the stored body":
       delivery.body === record.body && delivery.status === record.status,
     "an attempt goes to the URL of the callback": delivery.url === url,
+    "an attempt has the endpoint of the callback": isEqual(
+      delivery.endpoint ?? null,
+      terms?.endpoint ?? null,
+    ),
     "the paused hosts are asked for before an attempt is sent":
       caller.pausesAskedAt >= delivery.startedAt,
     "nothing is sent to a host that is paused":

@@ -1,6 +1,6 @@
 import type { Attempt, Callback, CallbackState } from "../../src/core/record/callback.ts";
 import { NO_KEYED_REDELIVERIES } from "../../src/core/record/redelivery-keys.ts";
-import type { TerminalTask } from "../../src/core/record/task.ts";
+import { isTerminal, type TerminalTask } from "../../src/core/record/task.ts";
 import { MINUTE, SECOND } from "../core/builders.ts";
 import { type Change, isEqual, firstViolation } from "./change.ts";
 
@@ -99,11 +99,12 @@ function hostIn(url: string): string {
  * waiting attempt.
  */
 function stayFault(
-  { history }: Change,
+  { before, history }: Change,
   from: Callback,
   after: Callback,
   mayChange: boolean,
 ): string | null {
+  const isFirst = before === null || !isTerminal(before);
   const isDeliveredStill = from.deliveredAt === null || after.deliveredAt === from.deliveredAt;
   return firstViolation({
     "a callback once delivered stays so": isDeliveredStill,
@@ -115,6 +116,12 @@ function stayFault(
       after.terms?.events ?? null,
       history.callback.events,
     ),
+    "a callback has the endpoint with which its task was created":
+      mayChange ||
+      isEqual(
+        after.terms?.endpoint ?? null,
+        isFirst ? history.callback.endpoint : (from.terms?.endpoint ?? null),
+      ),
     "the URL stays": mayChange || after.url === from.url,
     "the keyed redeliveries stay":
       mayChange || isEqual(from.keyedRedeliveries, after.keyedRedeliveries),

@@ -45,14 +45,20 @@ function notePercentage({ percentages }: TaskHistory, event: OutsideEvent): void
 /** Returns what an event states about the callback of the task that it creates. */
 export function statedCallback(event: OutsideEvent): StatedCallback {
   const stated = statedIn(event);
-  // Without a URL there is no callback to which the terms would belong.
-  if (stated === null || stated.callbackUrl === null) return NO_CALLBACK;
-  const { callbackUrl: url, callbackScheduleMs: scheduleMs, callbackEvents: events } = stated;
-  return { url, scheduleMs: scheduleMs ?? null, events: events ?? null };
+  const endpoint = stated?.endpoint?.kind === "known" ? stated.endpoint : null;
+  const url = endpoint?.url ?? stated?.callbackUrl ?? null;
+  // Without a receiver there is no callback to which the terms would belong.
+  if (stated === null || url === null) return NO_CALLBACK;
+  const scheduleMs = stated.callbackScheduleMs ?? endpoint?.scheduleMs ?? null;
+  const events = stated.callbackEvents ?? endpoint?.events ?? null;
+  return { url, scheduleMs, events, endpoint: endpoint?.copy ?? null };
 }
 
 function statedIn(event: OutsideEvent) {
-  if (event.type === "register") return event.registration;
+  if (event.type === "register") {
+    const { registration, endpoint } = event;
+    return { ...registration, ...(endpoint !== undefined && { endpoint }) };
+  }
   return event.type === "report" ? event.creation : null;
 }
 

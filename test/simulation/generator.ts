@@ -4,6 +4,7 @@ import type {
   RegisterEvent,
   ReportEvent,
 } from "../../src/core/events/event.ts";
+import { type AskedEndpoint, endpointUrl } from "../../src/core/record/endpoint-copy.ts";
 import type { StatedTerms } from "../../src/core/record/callback-terms.ts";
 import type { EndedCopy } from "../../src/core/record/outputs.ts";
 import { submittedJobOf } from "../../src/core/record/submitted-job.ts";
@@ -81,17 +82,44 @@ export const SUBMISSION: SubmissionStart = {
   requestDigest: "request",
   endpoint: null,
 };
+/** Endpoints of new tasks: one that a task names, and one that tasks get which name no receiver. */
+const NAMED: AskedEndpoint = {
+  kind: "known",
+  url: URL_A,
+  scheduleMs: [0, 9 * SECOND, MINUTE],
+  copy: { name: "orders", secret: { id: "one", generation: 1 } },
+};
+const DEFAULT: AskedEndpoint = {
+  kind: "known",
+  url: URL_A,
+  events: ["failed", "progress"],
+  copy: { name: "default" },
+};
+/** What later requests find in place of these endpoints: others with their names, or none. */
+const LATER: readonly AskedEndpoint[] = [
+  { ...NAMED, url: URL_B, scheduleMs: [SECOND], events: ["failed"], copy: { name: "orders" } },
+  { ...DEFAULT, url: URL_B },
+  { kind: "unknown", field: "/callback_url" },
+];
+/** Endpoints to which redeliveries go. */
+const ORDERED: readonly AskedEndpoint[] = [
+  { ...DEFAULT, url: URL_B },
+  { kind: "unknown", field: "/endpoint" },
+];
 const TRACE = {
   parent: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
   state: "congo=t61rcWkgMzE",
 };
-/** Callback URLs, schedules, events and trace contexts of new tasks; a quarter has no URL. */
+/** Callback URLs, schedules, events, trace contexts and endpoints of new tasks; a quarter has no receiver. */
 const CALLBACKS: readonly (Pick<Registration, "callbackUrl"> &
-  StatedTerms & { readonly trace?: Trace })[] = [
+  StatedTerms & { readonly trace?: Trace; readonly endpoint?: AskedEndpoint })[] = [
   ...Array.from({ length: 6 }, () => ({ callbackUrl: URL_A })),
   { callbackUrl: URL_A, callbackScheduleMs: [0, MINUTE] },
   { callbackUrl: URL_A, callbackScheduleMs: [7 * SECOND, MINUTE, HOUR, MINUTE] },
   { callbackUrl: URL_A, callbackScheduleMs: [MINUTE], trace: TRACE },
+  { callbackUrl: endpointUrl("orders"), endpoint: NAMED },
+  { callbackUrl: endpointUrl("orders"), callbackScheduleMs: [0, MINUTE], endpoint: NAMED },
+  { callbackUrl: null, endpoint: DEFAULT },
   { callbackUrl: null },
   { callbackUrl: null },
   { callbackUrl: null, callbackScheduleMs: [0, SECOND] },
@@ -346,7 +374,9 @@ function eventOf(type: Exclude<ChosenEvent, "copies_ended">, random: Random): Ou
         attempts,
         idempotencyKey,
         orderedBy: random.pick(["operator", "operator", "owner"]),
-        callbackUrl: random.pick([null, null, URL_B]),
+        ...(random.isLucky(0.2)
+          ? { callbackUrl: endpointUrl("orders"), endpoint: random.pick(ORDERED) }
+          : { callbackUrl: random.pick([null, null, URL_B]) }),
       });
     }
     case "rewrite_index_row":
@@ -375,7 +405,8 @@ function repeated(
   random: Random,
 ): RegisterEvent {
   const chargeId = credits !== null && credits.chargeId !== null ? "another" : null;
-  const given = build.aRegistration({ ...known, chargeId, account });
+  const endpoint = random.isLucky(0.3) ? { endpoint: random.pick(LATER) } : {};
+  const given = build.aRegistration({ ...known, chargeId, account, ...endpoint });
   const rule = known?.priceRule === undefined ? {} : { priceRule: known.priceRule };
   const again = { ...given, registration: { ...given.registration, ...rule } };
   if (submission === null) return again;

@@ -39,6 +39,8 @@ export function observedEvents({ before, after }: Change, source: string): reado
     ["a callback is redelivered", callback !== null && callback.series.number > 1],
     [`attempt ${attempts.length} is interrupted`, attempts.at(-1)?.outcome === "interrupted"],
     ["a series fails", callback?.state.kind === "failed"],
+    ["an endpoint gets a callback", callback?.terms?.endpoint !== undefined],
+    ["a task ends without telling its endpoint", isEnd && isUntold(before, after)],
     ["a schedule of a task is used up", isUsedUp(after)],
     ["a release is booked", isReleased(after)],
     ["a copy is kept", hasCopy(after, "kept")],
@@ -52,6 +54,11 @@ export function observedEvents({ before, after }: Change, source: string): reado
     ...observedRests(before, after),
     ...seen.flatMap(([what, isSeen]) => (isSeen ? [what] : [])),
   ];
+}
+
+function isUntold(before: TaskRecord | null, { callback }: TerminalTask): boolean {
+  const open = before !== null && !isTerminal(before) ? before : null;
+  return callback === null && open?.callbackTerms?.endpoint !== undefined;
 }
 
 /** Returns names of the facts about the pause of the receiver's host that a commit shows. */
@@ -77,7 +84,9 @@ function isResting(record: TaskRecord | null): boolean {
 
 function isUsedUp({ callback }: TerminalTask): boolean {
   const isAutomatic = callback?.series.ordered === null;
-  return isAutomatic && callback.terms !== undefined && callback.state.kind === "failed";
+  return (
+    isAutomatic && callback.terms?.scheduleMs !== undefined && callback.state.kind === "failed"
+  );
 }
 
 function isReleased({ credits }: TerminalTask): boolean {

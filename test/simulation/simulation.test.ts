@@ -41,6 +41,8 @@ const EXPECTED_EVENTS = [
   "a series fails",
   "a schedule of a task is used up",
   "a callback is redelivered",
+  "an endpoint gets a callback",
+  "a task ends without telling its endpoint",
   "a start is told",
   "a percentage is told",
   "progress arrives after the end",

@@ -1,4 +1,5 @@
 import type { NumberedCopy, PollAnswer, SubmitOutcome } from "../../src/core/events/event.ts";
+import type { EndpointCopy } from "../../src/core/record/endpoint-copy.ts";
 import type { CallbackEvent } from "../../src/core/record/callback-events.ts";
 import type { Outcome } from "../../src/core/record/outcome.ts";
 import { isTerminal, type TaskRecord, type TerminalTask } from "../../src/core/record/task.ts";
@@ -100,10 +101,17 @@ export interface StatedCallback {
   readonly url: string | null;
   readonly scheduleMs: readonly number[] | null;
   readonly events: readonly CallbackEvent[] | null;
+  /** Null when the receiver is a URL alone, and when there is none. */
+  readonly endpoint: EndpointCopy | null;
 }
 
 /** What is stated about a callback where there is none. */
-export const NO_CALLBACK: StatedCallback = { url: null, scheduleMs: null, events: null };
+export const NO_CALLBACK: StatedCallback = {
+  url: null,
+  scheduleMs: null,
+  events: null,
+  endpoint: null,
+};
 
 /** Tells whether the receiver of a callback wants to be told of an end of the task. */
 export function isWanted({ events }: StatedCallback, status: EndResult["status"]): boolean {

@@ -19,6 +19,7 @@ import {
   register,
   report,
 } from "./tasks.ts";
+import { putEndpoint } from "./endpoints.ts";
 import { aBook, OFFER, putOffer } from "./offers.ts";
 import { aQueuedRelay, members } from "./queued-relay.ts";
 import { anArk, ARK, ARK_PATH, BINDINGS, named, submit } from "./submitted.ts";
@@ -166,6 +167,13 @@ const PROVOKED = {
     await submit({ path, bindings, headers });
     return submit({ path, bindings, headers });
   },
+  unknown_endpoint: () => post("/v1/tasks", { model: "m", callback_url: "endpoint:none" }),
+  endpoints_full: async () => {
+    const account = await anAccount();
+    const names = Array.from({ length: 21 }, (_, number) => `e-${number}`);
+    const answers = await Promise.all(names.map((name) => putEndpoint(name, {}, { account })));
+    return answers.find((answer) => answer.status === 409) ?? Response.error();
+  },
   host_paused: async () => {
     const path = "/v1/hosts/paused.example.net/pause";
     await call(path, { method: "PUT", body: {} });
@@ -236,6 +244,7 @@ function requestsFor(id: string): readonly (() => Promise<Response>)[] {
   ];
 }
 
+const WITH_ISSUES: readonly string[] = ["output_needs_store", "unknown_endpoint"];
 const WITH_RETRY: readonly string[] = [
   "connection_busy",
   "queue_full",
@@ -280,7 +289,7 @@ it.each(Object.entries(PROVOKED))(
       type: response.headers.get("Content-Type"),
     }).toEqual({
       task: CONFLICTS.includes(code) || code === "idempotency_key_reused",
-      issues: code.startsWith("invalid_") || code === "output_needs_store",
+      issues: code.startsWith("invalid_") || WITH_ISSUES.includes(code),
       challenge: response.status === 401,
       allow: response.status === 405,
       retryAfter: WITH_RETRY.includes(code) || response.status === 503,

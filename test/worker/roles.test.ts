@@ -14,15 +14,15 @@ const BINDINGS = { ...env, OPERATOR_KEYS };
 
 /** The requests that the roles of operator keys and of account keys permit. */
 const PERMITTED: Readonly<Record<string, RegExp>> = {
-  read: /^GET (?!.*(?:signing-secrets|keys|entries|grants|spend|listen))|verify$|^POST \/mcp$/,
+  read: /^GET (?!.*(?:signing-secrets|endpoints|keys|entries|grants|spend|listen))|verify$|^POST \/mcp$/,
   metrics: /^GET \/(?:metrics|v1\/stats(?:\/series)?)$/,
   operate:
-    /^GET (?!.*(?:signing-secrets|keys|listen))|^POST \/(?:mcp|v1\/(?:tasks|submit|events|callbacks|redeliveries|reindex|wake))|^(?:PUT|DELETE) \/v1\/(?:submit|hosts)/,
+    /^GET (?!.*(?:signing-secrets|keys|listen))|^POST \/(?:mcp|v1\/(?:tasks|submit|events|callbacks|redeliveries|reindex|wake))|^(?:PUT|DELETE) \/v1\/(?:submit|hosts|(?:accounts\/\{account\}\/)?endpoints)/,
   all: /^(?!GET .*listen)/,
   "account read":
-    /^GET \/v1\/(?:tasks|submit|accounts\/|offers(?:\/\{name\})?$)(?!.*signing-secrets)|verify$|^POST \/mcp$/,
+    /^GET \/v1\/(?:tasks|submit|accounts\/|offers(?:\/\{name\})?$)(?!.*(?:signing-secrets|endpoints))|verify$|^POST \/mcp$/,
   "account full":
-    /^GET \/v1\/(?:tasks|submit|accounts\/|listen|offers(?:\/\{name\})?$)|^(?:PUT|DELETE) \/v1\/submit|^POST \/(?:mcp|v1\/(?:tasks\/\{id\}\/(?:redeliver|verify|cancel)|submit|redeliveries|callbacks))/,
+    /^GET \/v1\/(?:tasks|submit|accounts\/|listen|offers(?:\/\{name\})?$)|^(?:PUT|DELETE) \/v1\/(?:submit|accounts\/\{account\}\/endpoints)|^POST \/(?:mcp|v1\/(?:tasks\/\{id\}\/(?:redeliver|verify|cancel)|submit|redeliveries|callbacks))/,
 };
 const REQUESTS = ROUTES.filter(({ access }) => access !== "anyone").map(
   ({ method, path }) => `${method} ${path}`,

@@ -1,6 +1,7 @@
 import type { Account } from "../../core/record/task.ts";
 import type { Env } from "../../env.ts";
 import type { AccountObject } from "../../objects/account/account-object.ts";
+import type { StoredEndpoint } from "../../objects/account/endpoint-store.ts";
 import { settingsOf } from "../../objects/account/account-profile.ts";
 import { ledgerObject, profileObject } from "../../objects/object-names.ts";
 import { isolateCache } from "../../lib/isolate-cache.ts";
@@ -12,10 +13,12 @@ type Call<T> = (object: DurableObjectStub<AccountObject>) => Promise<T | null>;
 interface KnownAccount {
   readonly account: Account;
   readonly tags: readonly string[];
+  /** Endpoint of tasks that name no receiver. Null when there is none. */
+  readonly defaultEndpoint: StoredEndpoint | null;
 }
 
 /**
- * Cache of accounts, each with its tags and the generation of its callback secret, a number that each rotation of the
+ * Cache of accounts, each with its tags, its default endpoint and the generation of its callback secret, a number that each rotation of the
  * secret raises. A task that takes an outdated generation from the cache still signs correctly, because callbacks are
  * also signed with the secrets of the previous and the next generation.
  */
@@ -39,13 +42,25 @@ export async function tagsOfAccount(env: Env, id: string): Promise<readonly stri
   return (await readKnown(env, id))?.tags ?? [];
 }
 
+/**
+ * Returns the endpoint of tasks of an account that name no receiver, as it was at most a minute ago.
+ * @returns null when there is none, and when the account does not exist or was deleted.
+ */
+export async function defaultEndpointOfAccount(
+  env: Env,
+  id: string,
+): Promise<StoredEndpoint | null> {
+  return (await readKnown(env, id))?.defaultEndpoint ?? null;
+}
+
 async function readKnown(env: Env, id: string): Promise<KnownAccount | null> {
   const known = accounts.get(id);
   if (known !== undefined) return known;
   const profile = await callObject(() => profileObject(env, id).profile());
   if (profile === null || profile.deletedAt !== null) return null;
   const { tags } = settingsOf(profile);
-  const read = { account: { id, generation: profile.generation }, tags };
+  const { generation, defaultEndpoint = null } = profile;
+  const read = { account: { id, generation }, tags, defaultEndpoint };
   accounts.set(id, read);
   return read;
 }

@@ -1,8 +1,10 @@
+import type { EndpointCopy } from "../../core/record/endpoint-copy.ts";
 import type { AttemptFacts, CallbackFacts } from "../../core/views/task-facts.ts";
 import type { Env } from "../../env.ts";
 import type { Runtime } from "../../config/runtime.ts";
 import { callbackRequest, headersDigest } from "../../outbound/webhooks.ts";
 import { type SignerName, signersOf } from "../../security/signers.ts";
+import { namedEndpoint } from "../endpoints/endpoint-client.ts";
 import { findAccount } from "../accounts/account-client.ts";
 
 /** The request of one attempt of a callback, computed again from what is stored. */
@@ -10,6 +12,8 @@ export interface AttemptRequest {
   readonly method: "POST";
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
+  /** Names of the headers of the endpoint, which are sent too. Absent when there are none. */
+  readonly hidden_headers?: readonly string[];
   readonly body: string;
   /**
    * True when the headers of this request are certainly those that were sent; false when they certainly differ, because
@@ -42,6 +46,7 @@ export async function requestOf(
     method: "POST",
     url,
     headers,
+    ...hiddenHeaders(message.endpoint),
     body,
     exact: isFresh ? false : isSame,
     signed_by: signedBy,
@@ -53,10 +58,33 @@ export async function requestOf(
  * `next` or `previous` by its present age, because it may have been rotated since the task was created.
  */
 export async function signersOfMessage(
-  { account }: Pick<CallbackFacts["message"], "account">,
+  message: Pick<CallbackFacts["message"], "account" | "endpoint">,
   { config, keyring }: Runtime,
   env: Env,
 ) {
-  const present = account === null ? null : await findAccount(env, account.id);
-  return await signersOf(account, present?.generation ?? null, config, keyring);
+  return await signersOf(message, await presentGeneration(message, env), config, keyring);
+}
+
+/**
+ * Returns the present generation of the secret that signs a callback. Null when it is not known any more, and when the
+ * relay's own secrets sign.
+ */
+async function presentGeneration(
+  { account, endpoint }: Pick<CallbackFacts["message"], "account" | "endpoint">,
+  env: Env,
+): Promise<number | null> {
+  const owner = account?.id ?? null;
+  if (endpoint?.secret !== undefined) {
+    const asked = await namedEndpoint(endpoint.name, owner, "", env);
+    const present = asked.kind === "known" ? asked.copy.secret : undefined;
+    return present?.id === endpoint.secret.id ? present.generation : null;
+  }
+  return owner === null ? null : ((await findAccount(env, owner))?.generation ?? null);
+}
+
+/** Returns the names of the headers of an endpoint, whose values are shown to nobody, as a member. */
+export function hiddenHeaders(
+  endpoint: EndpointCopy | undefined,
+): Pick<AttemptRequest, "hidden_headers"> {
+  return endpoint?.headers === undefined ? {} : { hidden_headers: endpoint.headers.names };
 }

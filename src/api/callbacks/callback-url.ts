@@ -1,6 +1,7 @@
 import { checkCallbackUrl, isLoopback, type UrlRules } from "../../security/url-rules.ts";
 import { callbackUrlRulesOf } from "../../config/callback-url-rules.ts";
 import type { Runtime } from "../../config/runtime.ts";
+import { endpointIn } from "../../core/record/endpoint-copy.ts";
 import { invalidRequest } from "../http/problem.ts";
 
 /**
@@ -19,6 +20,15 @@ export function refusalOf(
   const rules = callbackUrlRulesOf(config, origin, hasAccount);
   const verdict = checkCallbackUrl(url, rules);
   return verdict.ok ? null : `${verdict.error}${localCure(url, rules)}`;
+}
+
+/**
+ * Returns why the URL rules forbid this `callback_url` of a new task. The parameters are those of `refusalOf`.
+ * @returns null also for a text that stands for an endpoint, which is looked up elsewhere (`endpointOfTask`).
+ */
+export function refusalForTask(...target: Parameters<typeof refusalOf>): string | null {
+  const [url] = target;
+  return url !== null && endpointIn(url) !== null ? null : refusalOf(...target);
 }
 
 /**

@@ -9,6 +9,8 @@ export const testCallbackDescription = {
     example: { callback_url: "https://client.example.com/hook", status: "completed" },
     fields: {
       callback_url: "URL that gets the sample.",
+      endpoint:
+        "Name of the endpoint that gets the sample, in place of `callback_url`: of the account or, for an operator, of the relay.",
       status: "Status of the sample task, `completed` by default.",
     },
   },
@@ -20,5 +22,5 @@ export const testCallbackDescription = {
       request: SENT_REQUEST,
     }),
   },
-  problems: ["host_paused"],
+  problems: ["unknown_endpoint", "host_paused"],
 } as const satisfies RouteDescription;

@@ -2,6 +2,7 @@ import * as z from "zod/mini";
 import { toListeners } from "../../objects/listeners/send-to-listeners.ts";
 import { callbackBody } from "../../core/record/callback-body.ts";
 import type { Account } from "../../core/record/task.ts";
+import type { Delivery } from "../../core/duties/callback-attempt.ts";
 import { causeOf } from "../../core/record/outcome.ts";
 import type { UpstreamResult } from "../../core/record/upstream.ts";
 import { log } from "../../lib/log.ts";
@@ -9,18 +10,27 @@ import { callbackRequest, deliver } from "../../outbound/webhooks.ts";
 import { accountOf, keyNameOf, readerOf } from "../../objects/task/caller.ts";
 import { findAccount } from "../accounts/account-client.ts";
 import { json } from "../http/answer.ts";
-import { requireAcceptable } from "./callback-url.ts";
+import { namedEndpoint } from "../endpoints/endpoint-client.ts";
+import { hiddenHeaders } from "./attempt-request.ts";
+import { refusalOf, requireAcceptable } from "./callback-url.ts";
 import { requireUnpaused } from "../hosts/paused-hosts.ts";
-import { AccountId, withDefault } from "../http/fields.ts";
-import { invalidRequest } from "../http/problem.ts";
+import { AccountId, optional, withDefault } from "../http/fields.ts";
+import { invalidRequest, unknownEndpoint } from "../http/problem.ts";
 import { routeOf } from "../http/route.ts";
 import { type Call, NoQuery, operation } from "../operation.ts";
 
-/** Body of `POST /v1/callbacks/test`, which sends a test callback. */
-export const TestOrder = z.strictObject({
-  callback_url: z.string(),
+const FIELDS = {
+  callback_url: optional(z.string()),
+  endpoint: optional(z.string()),
   status: withDefault(z.enum(["completed", "failed"]), "completed"),
-});
+};
+const ONE_RECEIVER = {
+  path: ["callback_url"],
+  message: "must be stated, or endpoint in its place",
+};
+
+/** Body of `POST /v1/callbacks/test`, which sends a test callback to a URL or to an endpoint. */
+export const TestOrder = z.strictObject(FIELDS).check(z.refine(hasOneReceiver, ONE_RECEIVER));
 
 /**
  * Sends one sample callback. It is signed with the secret of the calling account, or with the relay's own secret when
@@ -51,13 +61,22 @@ export const testAsAccount = operation(
     access: "redeliver",
     rateLimit: "LIMIT_TESTS",
     query: NoQuery,
-    body: z.strictObject({ ...TestOrder.shape, account: z.string() }),
+    body: z
+      .strictObject({ ...FIELDS, account: z.string() })
+      .check(z.refine(hasOneReceiver, ONE_RECEIVER)),
   },
   async (call) => {
     const { account: chosen, ...order } = call.body;
     return await sendTest(call, order, await signingAccount(chosen, call));
   },
 );
+
+function hasOneReceiver({
+  callback_url: url,
+  endpoint,
+}: Record<"callback_url" | "endpoint", string | null>): boolean {
+  return (url === null) !== (endpoint === null);
+}
 
 type Sender = Pick<Call<never, unknown, unknown>, "env" | "runtime" | "caller" | "origin">;
 
@@ -85,15 +104,16 @@ export async function signingAccount(
  * callbacks of tasks without an account.
  */
 async function sendTest(
-  { env, runtime, caller, origin }: Sender,
-  { callback_url: url, status }: z.output<typeof TestOrder>,
+  sender: Sender,
+  order: z.output<typeof TestOrder>,
   account: Account | null,
 ) {
-  requireAcceptable(url, runtime, origin, account !== null);
-  await requireUnpaused(url, env);
+  const { env, runtime, caller, origin } = sender;
+  const target = await testTarget(order, account, sender);
+  await requireUnpaused(target.url, env);
   const startedAt = Date.now();
-  const message = sampleMessage(crypto.randomUUID(), status, account, origin, startedAt);
-  const input = { ...message, url, number: 1, startedAt };
+  const message = sampleMessage(crypto.randomUUID(), order.status, account, origin, startedAt);
+  const input = { ...message, ...target, number: 1, startedAt };
   const result = await deliver({ ...input, provider: null }, runtime, toListeners(env));
   const { outcome, statusCode, cloudflareError, responseExcerpt } = result;
   const cause = causeOf(result);
@@ -110,8 +130,33 @@ async function sendTest(
     ...(statusCode !== null && { status_code: statusCode }),
     ...why,
     ...(isExcerptShown && { response_excerpt: responseExcerpt }),
-    request: { method: "POST", ...(await callbackRequest(input, runtime)) },
+    request: {
+      method: "POST",
+      ...(await callbackRequest(input, runtime)),
+      ...hiddenHeaders(target.endpoint),
+    },
   };
+}
+
+/**
+ * Returns the URL of a test callback, and the endpoint if the order names one: of the account or, without an account, of
+ * the relay.
+ * @throws Problem when the URL rules forbid the URL, or when there is no such endpoint.
+ */
+async function testTarget(
+  { callback_url: url, endpoint: name }: z.output<typeof TestOrder>,
+  account: Account | null,
+  { env, runtime, origin }: Sender,
+): Promise<Pick<Delivery, "url" | "endpoint">> {
+  if (name !== null) {
+    const asked = await namedEndpoint(name, account?.id ?? null, "/endpoint", env);
+    if (asked.kind === "unknown") throw unknownEndpoint(asked.field);
+    const message = refusalOf(asked.url, runtime, origin, account !== null);
+    if (message !== null) throw invalidRequest([{ path: "/endpoint", message }]);
+    return { url: asked.url, endpoint: asked.copy };
+  }
+  requireAcceptable(url, runtime, origin, account !== null);
+  return { url: url ?? "" };
 }
 
 /** Outcome of a test callback, and the request that was sent. */

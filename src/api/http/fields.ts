@@ -15,6 +15,10 @@ export const AccountId = z
   .string()
   .check(z.regex(/^[A-Za-z0-9_-]{1,64}$/, "must be 1 to 64 of A-Z a-z 0-9 _ -"));
 
+export const EndpointName = z
+  .string()
+  .check(z.regex(/^[a-z0-9-]{1,40}$/, "must be 1 to 40 of a-z 0-9 -"));
+
 /**
  * Returns the schema of a text of `min` to `max` characters. A text that is not well-formed Unicode is refused, because
  * the relay would send it as JSON that strict parsers refuse.

@@ -119,7 +119,7 @@ export const REQUEST_HEADERS = {
   },
   "Relay-Callback-Url": {
     description:
-      "URL that gets the callback. Without it, the URL in the provider's own hook field becomes the `callback_url`.",
+      "URL that gets the callback, or `endpoint:NAME`. Without it, the URL in the provider's own hook field becomes the `callback_url`, and without both, the endpoint named `default` gets it.",
     example: "https://client.example.com/hook",
   },
   "Relay-Callback-Schedule": {

@@ -24,6 +24,7 @@ export const PATH_PARAMETERS: Readonly<Record<string, Parameter>> = {
   },
   provider: { description: "Name of the connection that the hook belongs to.", example: "fal" },
   offer: { description: "Name of the offer.", example: "video" },
+  endpoint: { description: "Name of the endpoint: 1 to 40 of `a-z 0-9 -`.", example: "orders" },
   connection: { description: "Name of the connection to the upstream.", example: "ark" },
   path: {
     description:

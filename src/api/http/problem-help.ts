@@ -112,6 +112,15 @@ export const PROBLEM_HELP: Readonly<Record<ProblemCode, ProblemHelp>> = {
       "The upstream answers a call to this path with the result itself, which may take minutes and contain files. The relay makes such a call only for a client that does not wait for it.",
     cure: "Send the header Prefer: respond-async. The answer is then 202 with the task, and the upstream's own answer is at /v1/tasks/{id}/answer once the task has ended.",
   },
+  unknown_endpoint: {
+    cause:
+      "A callback_url such as endpoint:orders, or the member endpoint, names an endpoint that the account of the task does not have or, for a task without an account, the relay.",
+    cure: "Create the endpoint (PUT /v1/accounts/{account}/endpoints/{endpoint}, or /v1/endpoints/{endpoint}), or correct the name.",
+  },
+  endpoints_full: {
+    cause: "An account has at most 20 endpoints, and so has the relay.",
+    cure: "Delete an endpoint that no new task uses. Tasks keep their copy of it.",
+  },
   offers_in_configuration: {
     cause: "The variable OFFERS is set, so that it has all offers, and none is stored.",
     cure: "Change OFFERS and deploy; or remove it, deploy, and store its offers by npm run setup -- --offers FILE.",

@@ -17,6 +17,10 @@ export const PROBLEMS = {
     status: 400,
     title: "The call is possible only without waiting",
   },
+  unknown_endpoint: {
+    status: 400,
+    title: "The endpoint does not exist",
+  },
   unauthenticated: {
     status: 401,
     title: "Authentication failed",
@@ -88,6 +92,10 @@ export const PROBLEMS = {
   no_callback: {
     status: 409,
     title: "The task has no callback_url",
+  },
+  endpoints_full: {
+    status: 409,
+    title: "There are as many endpoints as there may be",
   },
   host_paused: {
     status: 409,

@@ -65,6 +65,19 @@ export function unknownAccount(): Problem {
 }
 
 /**
+ * Returns the problem for a request that names an endpoint which does not exist.
+ * @param path place of the name in the request, as in `Issue`.
+ */
+export function unknownEndpoint(path: string): Problem {
+  const message =
+    "names no endpoint of the account of the task or, without an account, of the relay";
+  return new Problem("unknown_endpoint", {
+    detail: "The member issues names the field.",
+    issues: [{ path, message }],
+  });
+}
+
+/**
  * Returns the HTTP response with a problem (RFC 9457).
  * @param origin origin of the relay, for the link to `/docs/errors`, which explains every code.
  */

@@ -35,6 +35,11 @@ const ScheduleS = maybe(
   "Waits before the attempts, in seconds, where the task has waits of its own.",
 );
 
+const EndpointOfCallback = maybe(
+  z.string(),
+  "Name of the endpoint that gets the callback, as it was when the task was created.",
+);
+
 const Events = maybe(
   z.array(z.enum(CALLBACK_EVENTS)),
   "Events of which the receiver is told, where they are not `completed` and `failed`.",
@@ -45,6 +50,10 @@ export const SENT_FIELDS = {
   method: z.literal("POST"),
   url: z.string(),
   headers: z.record(z.string(), z.string()),
+  hidden_headers: maybe(
+    z.array(z.string()),
+    "Names of the headers of the endpoint, which are sent too. Their values are shown to nobody.",
+  ),
   body: described(z.string(), "The exact bytes, as text."),
 };
 
@@ -81,6 +90,7 @@ export const WaitingCallback = named(
   "WaitingCallback",
   z.strictObject({
     url: z.string(),
+    endpoint: EndpointOfCallback,
     schedule_s: ScheduleS,
     events: Events,
     status: z.literal("waiting"),
@@ -93,6 +103,7 @@ export const Callback = named(
   "Callback",
   z.strictObject({
     url: z.string(),
+    endpoint: EndpointOfCallback,
     schedule_s: ScheduleS,
     events: Events,
     status: described(

@@ -13,7 +13,8 @@ import { sha256, toBase64Url } from "../../security/encoding.ts";
 import { sealKey } from "../../security/sealed-key.ts";
 import { isLoopback } from "../../security/url-rules.ts";
 import { requireSchedule } from "../callbacks/callback-schedule.ts";
-import { refusalOf } from "../callbacks/callback-url.ts";
+import { refusalForTask } from "../callbacks/callback-url.ts";
+import { endpointOfTask } from "../endpoints/endpoint-client.ts";
 import { canHooksArrive, hookUrl } from "../hooks/hook-url.ts";
 import { invalidRequest } from "../http/problem.ts";
 import type { Call } from "../operation.ts";
@@ -91,7 +92,7 @@ export async function planSubmission(
   const registration = registrationOf(asked, prepared, place, submitCall);
   const { submissionId } = pending;
   const fields = await fieldsOf(place, prepared, id, submissionId, runtime, origin);
-  const { accountId, credits } = registration;
+  const { accountId } = registration;
   const { model, jobId } = prepared;
   const identity = await identityOf(place, prepared, id, runtime);
   const event: Registering = {
@@ -101,7 +102,7 @@ export async function planSubmission(
     origin,
     registration,
     ...simulatedStartOf(model, call.path, place.connection),
-    ...(await billingOf(accountId, credits !== null, env, runtime)),
+    ...(await partiesOf(registration, callbackPathOf(asked, prepared, place), submitCall)),
     submission: {
       id: submissionId,
       endpoint: place.target.endpoint,
@@ -128,6 +129,19 @@ function marksOf(
   isOperator: boolean,
 ): Pick<Registering, "isPriceOffered" | "trace"> {
   return { ...(!isOperator && { isPriceOffered: true }), ...traceMember(trace) };
+}
+
+/**
+ * Returns the account that pays for a submission, or the id of the charge, and the endpoint that gets the callback.
+ * @param path place of the `callback_url` in the request.
+ */
+async function partiesOf(
+  { accountId, callbackUrl, credits }: Registering["registration"],
+  path: string,
+  { env, runtime }: SubmitCall,
+): Promise<Pick<Registering, "account" | "chargeId" | "endpoint">> {
+  const billing = await billingOf(accountId, credits !== null, env, runtime);
+  return { ...billing, ...(await endpointOfTask(callbackUrl, accountId, path, env)) };
 }
 
 /**
@@ -293,25 +307,37 @@ function idOf(caller: Caller, key: string): Promise<string> {
 
 /**
  * Returns the `callback_url` of a submission's task: the URL in the header `Relay-Callback-Url` or, without this
- * header, the URL in the provider's own hook field, where the relay puts its own hook URL instead.
+ * header, the URL in the provider's own hook field, where the relay puts its own hook URL instead. In both places a text
+ * may stand for an endpoint.
  * @returns null when there is neither.
  */
 function callbackUrlOf(
-  { callbackUrl: named }: RelayHeaders,
-  { ownHookUrl }: PreparedCall,
+  asked: RelayHeaders,
+  prepared: PreparedCall,
   place: SubmitPlace,
   { runtime, origin }: SubmitCall,
   hasAccount: boolean,
 ): string | null {
-  const path = ownHookUrl !== null && named === null ? hookPathOf(place) : "/Relay-Callback-Url";
+  const { callbackUrl: named } = asked;
+  const { ownHookUrl } = prepared;
+  const path = callbackPathOf(asked, prepared, place);
   if (named !== null && ownHookUrl !== null) {
     const message = "must be left out where the request has the provider's own hook URL";
     throw invalidRequest([{ path, message }]);
   }
   const url = named ?? ownHookUrl;
-  const message = refusalOf(url, runtime, origin, hasAccount);
+  const message = refusalForTask(url, runtime, origin, hasAccount);
   if (message !== null) throw invalidRequest([{ path, message }]);
   return url;
+}
+
+/** Returns the path by which an error names the place of the `callback_url` in a submission. */
+function callbackPathOf(
+  { callbackUrl: named }: RelayHeaders,
+  { ownHookUrl }: PreparedCall,
+  place: SubmitPlace,
+): string {
+  return ownHookUrl !== null && named === null ? hookPathOf(place) : "/Relay-Callback-Url";
 }
 
 /**

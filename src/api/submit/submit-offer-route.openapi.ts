@@ -38,6 +38,7 @@ export const submitOfferDescription = {
     example: { error: { message: "the prompt is refused" } },
   },
   problems: [
+    "unknown_endpoint",
     "not_found",
     "invalid_json",
     "body_timeout",

@@ -44,6 +44,7 @@ export const submitJobDescription = {
     example: { id: "cgt-20261121120000-abcde" },
   },
   problems: [
+    "unknown_endpoint",
     "prefer_required",
     "not_found",
     "invalid_json",

@@ -30,7 +30,8 @@ export const registerTaskDescription = {
     fields: {
       id: "Id of the task, a UUID; made by the relay when it is absent.",
       model: "Name of the model, which the callback repeats.",
-      callback_url: "URL that gets the callback: https, and no private address.",
+      callback_url:
+        "URL that gets the callback: https, and no private address; or `endpoint:NAME`, an endpoint of the account or, without an account, of the relay. Without it, the one named `default` gets it, if there is one.",
       callback_schedule_s:
         "Waits before the attempts of the callback, each from the end of the attempt before, or `day` for 0, 5, 300, 1,800, 7,200, 18,000, 36,000 and 36,000. Together at most RETENTION_DAYS. CALLBACK_SCHEDULE_S by default.",
       callback_events:
@@ -56,6 +57,7 @@ export const registerTaskDescription = {
     ),
   },
   problems: [
+    "unknown_endpoint",
     "task_exists",
     "idempotency_key_reused",
     "insufficient_credits",

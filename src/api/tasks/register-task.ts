@@ -14,7 +14,8 @@ import { readerOf } from "../../objects/task/caller.ts";
 import { findAccount } from "../accounts/account-client.ts";
 import { taskAnswer } from "../http/answer.ts";
 import { requireSchedule } from "../callbacks/callback-schedule.ts";
-import { requireAcceptable } from "../callbacks/callback-url.ts";
+import { refusalForTask } from "../callbacks/callback-url.ts";
+import { endpointOfTask } from "../endpoints/endpoint-client.ts";
 import { requireConnection } from "./connection.ts";
 import { type HookFields, hookFields } from "../hooks/hook-url.ts";
 import { idOfKey } from "./idempotency-key.ts";
@@ -36,7 +37,8 @@ export const registerTask = operation(
   { access: "operate", query: NoQuery, body: Registration, takesIdempotencyKey: true },
   async (call): Promise<Registered> => {
     const { env, runtime, caller, origin, body, idempotencyKey: key, trace } = call;
-    requireAcceptable(body.callback_url, runtime, origin, body.account !== null);
+    const refusal = refusalForTask(body.callback_url, runtime, origin, body.account !== null);
+    if (refusal !== null) throw invalidRequest([{ path: "/callback_url", message: refusal }]);
     const schedule = requireSchedule(
       body.callback_schedule_s,
       runtime.config,
@@ -62,6 +64,7 @@ export const registerTask = operation(
       },
       ...simulatedStartOf(body.model, null, connection),
       ...(await billingOf(body.account, price !== null, env, runtime)),
+      ...(await endpointOfTask(body.callback_url, body.account, "/callback_url", env)),
       ...traceMember(trace),
     };
     const applied = await taskClient(env, id).apply(event, caller);

@@ -15,7 +15,7 @@ export const reportEventDescription = {
       status: "State of the task.",
       model: "Name of the model. Creates the task when it is unknown.",
       created_at: "When the task was created, in Unix seconds.",
-      callback_url: "URL that gets the callback.",
+      callback_url: "URL that gets the callback, or `endpoint:NAME`, as of `POST /v1/tasks`.",
       callback_schedule_s:
         "Waits before the attempts of the callback, each from the end of the attempt before, or `day` for 0, 5, 300, 1,800, 7,200, 18,000, 36,000 and 36,000. Together at most RETENTION_DAYS. CALLBACK_SCHEDULE_S by default.",
       callback_events:
@@ -32,5 +32,11 @@ export const reportEventDescription = {
     202: jsonAnswer("recorded", Task, COMPLETED_TASK),
     200: jsonAnswer("the same event again; nothing changed", Task, COMPLETED_TASK),
   },
-  problems: ["unknown_task", "conflicting_result", "submission_running", "not_found"],
+  problems: [
+    "unknown_endpoint",
+    "unknown_task",
+    "conflicting_result",
+    "submission_running",
+    "not_found",
+  ],
 } as const satisfies RouteDescription;

@@ -8,7 +8,8 @@ import type { OutsideEvent } from "../../objects/task/outside-event.ts";
 import { findAccount } from "../accounts/account-client.ts";
 import { taskAnswer } from "../http/answer.ts";
 import { requireSchedule } from "../callbacks/callback-schedule.ts";
-import { refusalOf } from "../callbacks/callback-url.ts";
+import { refusalForTask } from "../callbacks/callback-url.ts";
+import { endpointOfTask } from "../endpoints/endpoint-client.ts";
 import { repeatable, routeOf } from "../http/route.ts";
 import { NoQuery, operation } from "../operation.ts";
 import { TaskFinishEvent } from "./event-schema.ts";
@@ -35,7 +36,12 @@ const reportEvent = operation(
         ...creation,
         ...schedule,
         ...statedEvents(body.callback_events),
-        callbackUrlRefusal: refusalOf(body.callback_url, runtime, origin, body.account !== null),
+        callbackUrlRefusal: refusalForTask(
+          body.callback_url,
+          runtime,
+          origin,
+          body.account !== null,
+        ),
         origin,
         ...traceMember(trace),
       },
@@ -61,6 +67,7 @@ async function creationOf(body: Body, model: string, env: Env) {
     isAccountUnknown: accountId !== null && account === null,
     createdAt: created_at === null ? null : created_at * 1000,
     callbackUrl,
+    ...(await endpointOfTask(callbackUrl, accountId, "/callback_url", env)),
   };
 }
 

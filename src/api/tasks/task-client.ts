@@ -14,7 +14,13 @@ import type { Applied, InspectedTask, Refusal, TaskReply } from "../../objects/t
 import type { Caller } from "../../objects/task/caller.ts";
 import type { OutsideEvent } from "../../objects/task/outside-event.ts";
 import { taskObject } from "../../objects/task/task-stub.ts";
-import { invalidRequest, Problem, unknownAccount, unknownTask } from "../http/problem.ts";
+import {
+  invalidRequest,
+  Problem,
+  unknownAccount,
+  unknownEndpoint,
+  unknownTask,
+} from "../http/problem.ts";
 import { callObject, unavailable, unknownAnswer } from "../http/object-call.ts";
 
 /**
@@ -139,6 +145,8 @@ function problemOf(refusal: Refusal): Problem {
       return monthlyLimitReached(refusal, refusal.price);
     case "invalid_field":
       return invalidRequest([{ path: refusal.field, message: refusal.message }]);
+    case "unknown_endpoint":
+      return unknownEndpoint(refusal.field);
     case "task_exists":
     case "conflicting_result":
     case "task_open":

@@ -84,10 +84,18 @@ export const Attachment = compiled(
 );
 
 /** Body of `POST /v1/tasks/{id}/redeliver`, which orders more attempts of the task's callback. */
-export const RedeliverOrder = z.strictObject({
-  attempts: withDefault(z.int().check(z.minimum(1), z.maximum(3)), 1),
-  callback_url: optional(z.string()),
-});
+export const RedeliverOrder = z
+  .strictObject({
+    attempts: withDefault(z.int().check(z.minimum(1), z.maximum(3)), 1),
+    callback_url: optional(z.string()),
+    endpoint: optional(z.string()),
+  })
+  .check(
+    z.refine(({ callback_url: url, endpoint }) => url === null || endpoint === null, {
+      path: ["endpoint"],
+      message: "must be left out beside callback_url",
+    }),
+  );
 
 /** Tells whether all texts and member names in a JSON object are well-formed Unicode. */
 function isWellFormed(object: JsonObject): boolean {

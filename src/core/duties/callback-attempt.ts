@@ -1,6 +1,8 @@
 import type { Policy } from "../policy.ts";
 import { dueAt } from "../record/callback.ts";
+import type { EndpointCopy } from "../record/endpoint-copy.ts";
 import { type Account, isTerminal, type TaskRecord, type TerminalTask } from "../record/task.ts";
+import { endpointOf } from "../record/callback-terms.ts";
 import { type Trace, traceMember } from "../record/trace.ts";
 import type { Duty, EventStep } from "./duty.ts";
 
@@ -13,6 +15,8 @@ export interface Delivery {
   /** Body of the callback, written once at the end of the task (events/finish.ts, record/callback-body.ts). */
   readonly body: string;
   readonly url: string;
+  /** Endpoint at the URL, whose headers are sent and whose secret signs. Absent when the receiver is a URL alone. */
+  readonly endpoint?: EndpointCopy;
   /** Origin of the relay as the creator of the task addressed it, e.g. `https://relay.example.com`. */
   readonly origin: string;
   /** Number of the attempt, from 1. Automatic attempts and those of redeliveries are counted together. */
@@ -37,7 +41,7 @@ export interface SendStep {
  */
 export function deliver(record: TaskRecord, policy: Policy): Duty<EventStep | SendStep> | null {
   if (!isTerminal(record) || record.callback === null) return null;
-  const { state, url } = record.callback;
+  const { state, url, terms } = record.callback;
   switch (state.kind) {
     case "due": {
       const event = { type: "attempt_started" } as const;
@@ -48,7 +52,7 @@ export function deliver(record: TaskRecord, policy: Policy): Duty<EventStep | Se
       const { number, startedAt } = state;
       const provider = record.upstream?.connection ?? null;
       const message = { taskId, account, status, body, origin, ...traceMember(trace) };
-      const delivery = { ...message, url, number, startedAt, provider };
+      const delivery = { ...message, url, ...endpointOf(terms), number, startedAt, provider };
       return { dueAt: startedAt, step: () => ({ kind: "send", delivery }) };
     }
     case "held":

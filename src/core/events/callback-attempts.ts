@@ -1,7 +1,16 @@
-import { changed, conflict, type Decision, unchanged, UNKNOWN_TASK } from "./decision.ts";
+import {
+  changed,
+  conflict,
+  type Decision,
+  unchanged,
+  UNKNOWN_TASK,
+  unknownEndpoint,
+} from "./decision.ts";
 import type { AttemptEndedEvent, AttemptRestedEvent, RedeliverEvent } from "./event.ts";
 import type { Policy } from "../policy.ts";
 import type { Callback } from "../record/callback.ts";
+import { targetOfRedelivery } from "../record/callback-terms.ts";
+import type { ChosenEndpoint } from "../record/endpoint-copy.ts";
 import { type KeyedRedelivery, knownRedelivery } from "../record/redelivery-keys.ts";
 import { isNoticeWanted, noticeOf, withNotice } from "../record/operator-notice.ts";
 import {
@@ -60,13 +69,14 @@ export function endAttempt(
 }
 
 /**
- * Returns the effect of an order to send the callback of a finished task again, optionally to another URL. An order
- * that repeats the `Idempotency-Key` of an earlier order starts nothing. It is rejected when the two orders name
- * different URLs, or when only one of them names a URL, because the caller would believe that the callback was sent as
+ * Returns the effect of an order to send the callback of a finished task again, optionally to another URL or to an
+ * endpoint, whatever the events of that endpoint. An order that repeats the `Idempotency-Key` of an earlier order starts
+ * nothing. It is rejected when the two orders name different receivers, or when only one of them names a receiver,
+ * because the caller would believe that the callback was sent as
  * the later order says. An order is also rejected while the task is open, while its refund is not confirmed, and while
  * an attempt is running or planned. There is one exception: when a planned attempt waits because the relay or the
- * receiver's host is paused, the order is accepted, and the waiting attempt goes to the ordered URL. No further attempts
- * are started in this case.
+ * receiver's host is paused, the order is accepted, and the waiting attempt goes to the ordered receiver. No further
+ * attempts are started in this case.
  */
 export function redeliver(
   record: TaskRecord | null,
@@ -79,12 +89,14 @@ export function redeliver(
   const { callback } = record;
   const earlier = callback === null ? null : knownRedelivery(callback, event);
   if (earlier !== null) return repeatedRedelivery(record, event, earlier);
-  const joined = joinPaused(record, event, policy, now);
+  const { endpoint } = event;
+  if (endpoint?.kind === "unknown") return unknownEndpoint(endpoint.field);
+  const joined = joinPaused(record, event, endpoint, policy, now);
   if (joined !== null) return joined;
   if (!canRedeliver(record)) return conflict("series_running", record);
-  const url = event.callbackUrl ?? callback?.url ?? null;
-  if (url === null) return conflict("no_callback", record);
-  const next = redeliverySeries(callback, url, event, policy, now);
+  const target = targetOfRedelivery(callback, event.callbackUrl, endpoint);
+  if (target === null) return conflict("no_callback", record);
+  const next = redeliverySeries(callback, target, event, policy, now);
   return changed(withCallback(record, next, policy, now));
 }
 
@@ -104,13 +116,15 @@ function repeatedRedelivery(
 function joinPaused(
   record: TerminalTask,
   event: RedeliverEvent,
+  endpoint: ChosenEndpoint | undefined,
   policy: Policy,
   now: number,
 ): Decision | null {
   const { callback } = record;
   if (callback?.state.kind !== "due") return null;
   if (policy.pausedAt === null && callback.state.rest === undefined) return null;
-  const joined = joinedRedelivery(callback, event.callbackUrl ?? callback.url, event);
+  const target = targetOfRedelivery(callback, event.callbackUrl, endpoint) ?? callback;
+  const joined = joinedRedelivery(callback, target, event);
   const isSame = joined === callback;
   return isSame ? unchanged(record) : changed(withCallback(record, joined, policy, now));
 }

@@ -46,6 +46,8 @@ export type Rejection =
    */
   | { readonly code: "charging" }
   | { readonly code: "invalid_field"; readonly field: string; readonly message: string }
+  /** Rejection because there is no endpoint with the name at the place `field` of the request. */
+  | { readonly code: "unknown_endpoint"; readonly field: string }
   | { readonly code: ConflictCode; readonly task: TaskRecord };
 
 export type ConflictCode =
@@ -86,4 +88,9 @@ export function conflict(code: ConflictCode, task: TaskRecord): Decision {
  */
 export function invalidField(field: string, message: string): Decision {
   return { kind: "reject", rejection: { code: "invalid_field", field, message } };
+}
+
+/** Returns the rejection of a request that names an endpoint which does not exist. */
+export function unknownEndpoint(field: string): Decision {
+  return { kind: "reject", rejection: { code: "unknown_endpoint", field } };
 }

@@ -1,6 +1,7 @@
 import type { AttemptResult } from "../record/callback.ts";
 import type { StatedTerms } from "../record/callback-terms.ts";
 import type { NoticeKind } from "../record/operator-notice.ts";
+import type { AskedEndpoint } from "../record/endpoint-copy.ts";
 import type { EndedCopy } from "../record/outputs.ts";
 import type { RedeliveryOrder } from "../record/redelivery-keys.ts";
 import type { RefusalClass, RefusedEnd } from "../record/refusal.ts";
@@ -99,6 +100,8 @@ export interface RegisterEvent extends Requested {
    * repeated. Absent when the caller has stated the price, or none.
    */
   readonly isPriceOffered?: true;
+  /** Endpoint of a new task. Absent when its callback goes to the registered URL, or nowhere. */
+  readonly endpoint?: AskedEndpoint;
   /** Trace context of the request. Absent when it states none. */
   readonly trace?: Trace;
 }
@@ -214,6 +217,8 @@ export interface Creation extends StatedTerms {
   readonly isAccountUnknown: boolean;
   readonly createdAt: number | null;
   readonly callbackUrl: string | null;
+  /** Endpoint of the task. Absent when its callback goes to `callbackUrl`, or nowhere. */
+  readonly endpoint?: AskedEndpoint;
   /** Reason why the URL rules refuse `callbackUrl`. Null when they do not refuse it. */
   readonly callbackUrlRefusal: string | null;
   readonly origin: string;
@@ -266,6 +271,8 @@ export interface HookRefusedEvent {
 /** Event of `POST /v1/tasks/{id}/redeliver` and `POST /v1/redeliveries`, which order 1 to 3 attempts. */
 export interface RedeliverEvent extends RedeliveryOrder {
   readonly type: "redeliver";
+  /** Endpoint that the order names, as it is now. Absent when the order names none. */
+  readonly endpoint?: AskedEndpoint;
 }
 
 /** Event of `POST /v1/tasks/{id}/cancel` by the operator. */

@@ -40,10 +40,9 @@ export function finish(
   policy: Policy,
   now: number,
 ): TerminalTask {
-  const { callbackUrl, callbackTerms, deadlineAt: _, tracking: __, ...base } = task;
+  const { callbackUrl: _, callbackTerms: __, deadlineAt: ___, tracking: ____, ...base } = task;
   const credits = result.status === "failed" ? startRefund(task.credits, now) : task.credits;
-  const isTold = callbackUrl !== null && takes(callbackTerms?.events, result.status);
-  const callback = isTold ? automaticSeries(callbackUrl, callbackTerms) : null;
+  const callback = callbackFor(task, result.status);
   const { linked, outputs } = withLinks(task, result, policy, now);
   const ended: TerminalTask = {
     ...base,
@@ -64,6 +63,17 @@ export function finish(
   };
   return result.status === "completed" ? withPrice(ended, result, policy, now) : ended;
 }
+
+/**
+ * Returns the callback of a task that ends. Null when the task has no receiver, and when its endpoint is not told of
+ * such an end.
+ */
+function callbackFor({ callbackUrl: url, callbackTerms: terms }: OpenTask, status: EndStatus) {
+  if (url === null || !takes(terms?.events, status)) return null;
+  return automaticSeries({ url, ...(terms !== undefined && { terms }) });
+}
+
+type EndStatus = TerminalTask["status"];
 
 /**
  * Returns a result in which links of the relay replace the upstream's links to the outputs, together with the data

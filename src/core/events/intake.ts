@@ -7,14 +7,16 @@ import {
   unchanged,
   UNKNOWN_ACCOUNT,
   UNKNOWN_TASK,
+  unknownEndpoint,
 } from "./decision.ts";
 import type { Creation, RegisterEvent, ReportEvent } from "./event.ts";
 import { finish } from "./finish.ts";
 import { type JsonValue, jsonEqual } from "../json.ts";
 import { MAX_DEADLINE_MS, type Policy } from "../policy.ts";
-import { termsWith } from "../record/callback-terms.ts";
+import { startOfCallback } from "../record/callback-terms.ts";
 import { sameResult } from "../record/callback-body.ts";
 import type { Credits } from "../record/credits.ts";
+import type { ChosenEndpoint } from "../record/endpoint-copy.ts";
 import { NO_COUNTS } from "../record/counts.ts";
 import { findingOf } from "../record/finding.ts";
 import { NO_KEY_NAMES } from "../record/key-names.ts";
@@ -30,6 +32,7 @@ import {
 } from "../record/submission.ts";
 import { isStorable, maxBytesOf } from "../plans/stored-size.ts";
 import {
+  type ChargingTask,
   isOpen,
   isToBeCharged,
   nextVersion,
@@ -52,12 +55,24 @@ export function register(
   now: number,
 ): Decision {
   if (record !== null) return repeatRegistration(record, event);
-  const { id, model, origin, registration, account, chargeId } = event;
+  const { registration, endpoint } = event;
   const deadlineMs = event.deadlineMs ?? policy.taskDeadlineMs;
   const deadlineAt = registration.deadlineAt ?? now + deadlineMs;
   const invalid = invalidTime(event, deadlineAt, now);
   if (invalid !== null) return invalid;
-  const { callbackUrl, provider, accountId, credits: amount } = registration;
+  if (endpoint?.kind === "unknown") return unknownEndpoint(endpoint.field);
+  return accept(createRegistered(event, endpoint, deadlineAt, policy, now));
+}
+
+function createRegistered(
+  event: RegisterEvent,
+  endpoint: ChosenEndpoint | undefined,
+  deadlineAt: number,
+  policy: Policy,
+  now: number,
+): ChargingTask | OpenTask {
+  const { id, model, origin, registration, account, chargeId } = event;
+  const { provider, accountId, credits: amount } = registration;
   const version = nextVersion(null, now);
   const head = { v: 2, version, id, model, origin, registration } as const;
   const keyNames = { ...NO_KEY_NAMES, registeredBy: event.keyName };
@@ -76,23 +91,23 @@ export function register(
   const base = { ...head, ...times, ...state };
   const connection = event.submission?.place ?? provider;
   const upstream = connection === null ? null : { connection, job: event.job };
-  const terms = termsWith(registration);
-  const task = { ...base, upstream, callbackUrl, ...terms, deadlineAt };
+  const callback = startOfCallback(registration, endpoint);
+  const task = { ...base, upstream, ...callback, deadlineAt };
   const tracking = trackingOf(upstream, now);
   const open = { ...task, status: "pending", notices: [], tracking } as const;
-  if (amount === null || accountId === null) return accept({ ...open, account, credits: null });
+  if (amount === null || accountId === null) return { ...open, account, credits: null };
   const price = { accountId, amount };
   if (chargeId === null) {
     const credits: Credits = { ...price, chargeId, final: null, state: { kind: "charged" } };
-    return accept({ ...open, account, credits });
+    return { ...open, account, credits };
   }
   const charging = { kind: "charging", retryAt: now, tries: 0 } as const;
-  return accept({
+  return {
     ...task,
     account: null,
     credits: { ...price, chargeId, state: charging },
     status: "charging",
-  });
+  };
 }
 
 /** Returns the rejection of a registration because of a time that it states. Null when its times are valid. */
@@ -143,15 +158,7 @@ export function report(
   policy: Policy,
   now: number,
 ): Decision {
-  if (record === null) {
-    if (event.creation === null) return UNKNOWN_TASK;
-    if (event.creation.isAccountUnknown) return UNKNOWN_ACCOUNT;
-    if (event.creation.callbackUrlRefusal !== null) {
-      return invalidField("/callback_url", event.creation.callbackUrlRefusal);
-    }
-    const task = createFromEvent(event, event.creation, policy, now);
-    return advance(task, event, policy, now);
-  }
+  if (record === null) return reportFirst(event, policy, now);
   if (record.status === "charging") return CHARGING;
   if (isOpen(record)) {
     if (isStoringResult(record.submission)) return conflict("submission_running", record);
@@ -161,6 +168,17 @@ export function report(
   if (event.news.status === "processing") return unchanged(record);
   if (sameResult(record, event.news)) return unchanged(record);
   return conflict("conflicting_result", record);
+}
+
+/** Returns the effect of a report about a task that does not exist. */
+function reportFirst(event: ReportEvent, policy: Policy, now: number): Decision {
+  const { creation } = event;
+  if (creation === null) return UNKNOWN_TASK;
+  if (creation.isAccountUnknown) return UNKNOWN_ACCOUNT;
+  const { callbackUrlRefusal, endpoint } = creation;
+  if (callbackUrlRefusal !== null) return invalidField("/callback_url", callbackUrlRefusal);
+  if (endpoint?.kind === "unknown") return unknownEndpoint(endpoint.field);
+  return advance(createFromEvent(event, creation, endpoint, policy, now), event, policy, now);
 }
 
 function advance(open: OpenTask, event: ReportEvent, policy: Policy, now: number): Decision {
@@ -187,6 +205,7 @@ function accept(record: TaskRecord): Decision {
 function createFromEvent(
   { id, news }: ReportEvent,
   creation: Creation,
+  endpoint: ChosenEndpoint | undefined,
   policy: Policy,
   now: number,
 ): OpenTask {
@@ -210,8 +229,7 @@ function createFromEvent(
     cancellation: null,
     ...traceMember(creation.trace),
     status: "pending",
-    callbackUrl: creation.callbackUrl,
-    ...termsWith(creation),
+    ...startOfCallback(creation, endpoint),
     deadlineAt: now + policy.taskDeadlineMs,
     tracking: trackingOf(null, now),
     notices: [],

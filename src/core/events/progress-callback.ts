@@ -1,6 +1,8 @@
 import type { Policy } from "../policy.ts";
 import { progressBody } from "../record/callback-body.ts";
 import { takes } from "../record/callback-events.ts";
+import { endpointOf } from "../record/callback-terms.ts";
+import type { EndpointCopy } from "../record/endpoint-copy.ts";
 import { type Account, isOpen, type OpenTask, type TaskRecord } from "../record/task.ts";
 import { type Trace, traceMember } from "../record/trace.ts";
 import { SECOND_MS } from "../time.ts";
@@ -19,6 +21,8 @@ export interface ProgressCallback {
   readonly account: Account | null;
   readonly body: string;
   readonly url: string;
+  /** Endpoint at the URL. Absent when the receiver is a URL alone. */
+  readonly endpoint?: EndpointCopy;
   /** Origin of the relay as the creator of the task addressed it, e.g. `https://relay.example.com`. */
   readonly origin: string;
   /** Creation time of the task's record, by which tasks with the same id are told apart, in Unix milliseconds. */
@@ -57,7 +61,8 @@ export function progressCallbackOf(
   const isNews = before?.status !== "processing" || (percent !== null && isOther(percent, latest));
   if (!isNews || !isFree(latest, now)) return null;
   const { id: taskId, account, callbackUrl: url, origin, recordedAt, trace } = after;
-  const message = { taskId, account, url, origin, recordedAt, ...traceMember(trace) };
+  const receiver = { account, url, ...endpointOf(after.callbackTerms), origin };
+  const message = { taskId, ...receiver, recordedAt, ...traceMember(trace) };
   return { ...message, body: progressBody(after, percent), percent, startedAt: now };
 }
 

@@ -3,7 +3,7 @@ import { type Policy, waitBeforeMs } from "../policy.ts";
 import { SECOND_MS } from "../time.ts";
 import { hostOf } from "../url.ts";
 import { type Attempt, type AttemptResult, type Callback, dueAt } from "../record/callback.ts";
-import { type CallbackTerms, scheduleOf } from "../record/callback-terms.ts";
+import { type CallbackTarget, scheduleOf } from "../record/callback-terms.ts";
 import {
   NO_KEYED_REDELIVERIES,
   type RedeliveryOrder,
@@ -22,10 +22,9 @@ const WAIT_AFTER_INTERRUPTION_MS = 5 * SECOND_MS;
  * Returns the callback of a task that has just ended. Its automatic attempts (series 1) do not start before
  * `startAutomatic` is called, which happens at once or, when credits are to be refunded, after the refund.
  */
-export function automaticSeries(url: string, terms?: CallbackTerms): Callback {
+export function automaticSeries(target: CallbackTarget): Callback {
   return {
-    url,
-    ...(terms !== undefined && { terms }),
+    ...target,
     attempts: [],
     droppedOutcomes: {},
     lastNumber: 0,
@@ -52,32 +51,32 @@ export function startAutomatic(callback: Callback, policy: Policy, now: number):
  */
 export function redeliverySeries(
   previous: Callback | null,
-  url: string,
+  target: CallbackTarget,
   order: RedeliveryOrder,
   policy: Policy,
   now: number,
 ): Callback {
-  const callback = withPastUrls(previous ?? automaticSeries(url), url);
+  const callback = withTarget(previous ?? automaticSeries(target), target);
   const { attempts: ordered, keyName } = order;
   const series = { number: callback.series.number + 1, started: 0, ordered, keyName };
-  return begin({ ...withRedelivery(callback, order), url, series }, policy, now);
+  return begin({ ...withRedelivery(callback, order), series }, policy, now);
 }
 
 /**
  * Returns a callback after a redelivery was ordered while its next attempt waits because the relay or the receiver's
- * host is paused. No further series of attempts starts; the waiting attempt goes to `url` instead, and rests no longer
- * if that is at another host. Returns the same callback when `url` is its URL already and the order has no
+ * host is paused. No further series of attempts starts; the waiting attempt goes to `target` instead, and rests no longer
+ * if that is at another host. Returns the same callback when `target` is its receiver already and the order has no
  * `Idempotency-Key` to remember.
  */
 export function joinedRedelivery(
   callback: Callback,
-  url: string,
+  target: CallbackTarget,
   order: RedeliveryOrder,
 ): Callback {
-  const isSame = url === callback.url && order.idempotencyKey === null;
+  const isSame = target === callback && order.idempotencyKey === null;
   if (isSame) return callback;
-  const joined = { ...withRedelivery(withPastUrls(callback, url), order), url };
-  return hostOf(url) === hostOf(callback.url) ? joined : withoutRest(joined);
+  const joined = withRedelivery(withTarget(callback, target), order);
+  return hostOf(target.url) === hostOf(callback.url) ? joined : withoutRest(joined);
 }
 
 function withoutRest(callback: Callback): Callback {
@@ -87,16 +86,16 @@ function withoutRest(callback: Callback): Callback {
 }
 
 /**
- * Returns the callback prepared for a change of its URL to `url`: past attempts that went to the old URL are stored
- * with the old URL. Otherwise they would be shown with the new one.
+ * Returns the callback with another receiver. Past attempts that went to the old URL are stored with the old URL;
+ * otherwise they would be shown with the new one.
  */
-function withPastUrls(callback: Callback, url: string): Callback {
-  const { attempts, url: previous } = callback;
-  if (url === previous) return callback;
-  return {
-    ...callback,
-    attempts: attempts.map((attempt) => ({ ...attempt, url: attempt.url ?? previous })),
-  };
+function withTarget(callback: Callback, { url, terms }: CallbackTarget): Callback {
+  const { attempts, url: previous, terms: _, ...others } = callback;
+  const past =
+    url === previous
+      ? attempts
+      : attempts.map((attempt) => ({ ...attempt, url: attempt.url ?? previous }));
+  return { ...others, url, ...(terms !== undefined && { terms }), attempts: past };
 }
 
 /**

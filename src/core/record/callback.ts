@@ -1,5 +1,5 @@
 import { type Policy, startAt } from "../policy.ts";
-import type { CallbackTerms } from "./callback-terms.ts";
+import type { CallbackTarget } from "./callback-terms.ts";
 import type { Outcome, UnreachableCause } from "./outcome.ts";
 import type { KeyedRedeliveries } from "./redelivery-keys.ts";
 import type { OutcomeCounts } from "./outcome.ts";
@@ -11,10 +11,7 @@ import type { OutcomeCounts } from "./outcome.ts";
 export const MAX_ATTEMPTS_KEPT = 20;
 
 /** The callback of a terminal task: the attempts so far, and the plan of the next one. */
-export interface Callback {
-  readonly url: string;
-  /** What the task has stored about its callback besides the URL. Absent when only the settings decide. */
-  readonly terms?: CallbackTerms;
+export interface Callback extends CallbackTarget {
   /** Attempts that have ended, oldest first. */
   readonly attempts: readonly Attempt[];
   /** Number of attempts that were removed from `attempts` because there were too many, for each outcome. */

@@ -1,17 +1,8 @@
 import type { Policy } from "../policy.ts";
+import type { SealedText } from "./sealed-text.ts";
 
-/**
- * A customer's own key at the upstream, encrypted and authenticated by the relay (security/sealed-key.ts), so that a
- * stored record does not reveal it.
- */
-export interface SealedKey {
-  /** Identifier of the relay secret with which the customer's key is encrypted. It does not reveal the secret. */
-  readonly sealedWith: string;
-  /** Random number (nonce) with which a customer's key was encrypted, in base64url. */
-  readonly nonce: string;
-  /** The encrypted key with its authentication tag, in base64url. */
-  readonly ciphertext: string;
-}
+/** A customer's own key at the upstream, encrypted (security/sealed-key.ts). */
+export type SealedKey = SealedText;
 
 /**
  * State of a customer's own key at the upstream, for a task whose job was submitted with that key and not with the key

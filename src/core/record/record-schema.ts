@@ -95,10 +95,19 @@ const KeyedRedeliveries = z.looseObject({
   owner: z.array(KeyedRedelivery),
 });
 
+const sealed = { sealedWith: z.string(), nonce: z.string(), ciphertext: z.string() };
+
+const EndpointCopy = z.looseObject({
+  name: z.string(),
+  headers: z.exactOptional(z.looseObject({ ...sealed, names: z.array(z.string()) })),
+  secret: z.exactOptional(z.looseObject({ id: z.string(), generation: Int })),
+});
+
 const CallbackTerms = z.exactOptional(
   z.looseObject({
     scheduleMs: z.exactOptional(z.array(Time)),
     events: z.exactOptional(z.array(z.enum(CALLBACK_EVENTS))),
+    endpoint: z.exactOptional(EndpointCopy),
   }),
 );
 
@@ -258,9 +267,7 @@ const Registration = z.looseObject({
 const CustomerKey = z.discriminatedUnion("kind", [
   z.looseObject({
     kind: z.literal("sealed"),
-    sealedWith: z.string(),
-    nonce: z.string(),
-    ciphertext: z.string(),
+    ...sealed,
     unreadableSince: TimeOrNull,
   }),
   z.looseObject({ kind: z.literal("dropped") }),

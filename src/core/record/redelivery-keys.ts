@@ -11,8 +11,8 @@ export type Orderer = "operator" | "owner";
 export interface RedeliveryOrder {
   readonly attempts: number;
   /**
-   * URL to which this and later attempts go instead of the present URL of the callback. Null means that the present URL
-   * stays.
+   * URL to which this and later attempts go instead of the present URL of the callback, or the text that stands for an
+   * endpoint (`endpointUrl`). Null means that the present receiver stays.
    */
   readonly callbackUrl: string | null;
   readonly orderedBy: Orderer;
@@ -28,7 +28,7 @@ export interface RedeliveryOrder {
 /** An order for a redelivery that was accepted under an `Idempotency-Key`. */
 export interface KeyedRedelivery {
   readonly key: string;
-  /** `callback_url` of the order. Null when the order named no URL. */
+  /** `callbackUrl` of the order. Null when the order named no receiver. */
   readonly callbackUrl: string | null;
 }
 

@@ -49,9 +49,10 @@ function terminalCallbackView(
   };
 }
 
-/** Returns the schedule and the events of a callback, where the task has its own. */
+/** Returns the name of the endpoint of a callback, and its schedule and its events, where the task has its own. */
 function termsView(terms: CallbackTerms | undefined) {
   return {
+    ...optional("endpoint", terms?.endpoint?.name ?? null),
     ...optional("schedule_s", terms?.scheduleMs?.map(toSeconds) ?? null),
     ...optional("events", terms?.events ?? null),
   };

@@ -2,6 +2,7 @@ import { totalAttempts } from "../plans/callback-attempt-plan.ts";
 import { type AwaitedNews, unknownWaitOf } from "../record/awaited-news.ts";
 import { canCancelJob } from "../record/cancellation.ts";
 import type { Attempt, Callback } from "../record/callback.ts";
+import { type CallbackTerms, endpointOf } from "../record/callback-terms.ts";
 import type { Outcome } from "../record/outcome.ts";
 import type { Policy } from "../policy.ts";
 import {
@@ -71,9 +72,8 @@ export interface SubmissionFacts {
 
 export interface CallbackFacts {
   /** The parts of the request that are the same for all attempts of the callback. */
-  readonly message: Pick<TerminalTask, "account" | "status" | "body" | "origin" | "trace"> & {
-    readonly taskId: string;
-  };
+  readonly message: Pick<TerminalTask, "account" | "status" | "body" | "origin" | "trace"> &
+    Pick<CallbackTerms, "endpoint"> & { readonly taskId: string };
   /** Present URL of the callback, to which the next attempt goes if there is one. */
   readonly url: string;
   /** The attempts that are stored, oldest first, and last the attempt that is running, if there is one. */
@@ -152,10 +152,11 @@ function callbackFacts(
   callback: Callback,
   policy: Policy,
 ): CallbackFacts {
-  const { url, state, series } = callback;
+  const { url, terms, state, series } = callback;
   const rest = (state.kind === "due" ? state.rest : undefined) ?? null;
+  const parts = { ...endpointOf(terms), ...traceMember(trace) };
   return {
-    message: { taskId, account, status, body, origin, ...traceMember(trace) },
+    message: { taskId, account, status, body, origin, ...parts },
     url,
     attempts: [...callback.attempts.map((attempt) => factsOf(attempt, url)), ...running(callback)],
     nextAttemptAt: state.kind === "due" && rest === null ? state.nextAttemptAt : null,

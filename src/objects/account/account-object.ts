@@ -12,6 +12,13 @@ import {
   settingsOf,
   type StoredSettings,
 } from "./account-profile.ts";
+import {
+  type EndpointOrder,
+  EndpointStore,
+  type PutAnswer,
+  RELAY_ENDPOINTS,
+  type StoredEndpoint,
+} from "./endpoint-store.ts";
 import type { StoredEntry } from "./entry-table.ts";
 import { type KeyClaim, KeyClaims, type KeyUse } from "./key-claims.ts";
 import { KeyTable, type StoredKey } from "./key-table.ts";
@@ -27,6 +34,10 @@ const REPEATABLE = [
   "refund",
   "release",
   "profile",
+  "endpoint",
+  "endpoints",
+  "putEndpoint",
+  "deleteEndpoint",
   "recentlyCharged",
   "describe",
   "noteSettings",
@@ -45,8 +56,13 @@ export interface AccountState extends Profile {
   readonly monthSpent?: number;
 }
 
+/** The profile of an account, with the endpoint of its tasks that name no receiver, if there is one. */
+export interface KnownProfile extends Profile {
+  readonly defaultEndpoint?: StoredEndpoint;
+}
+
 /**
- * Durable Object with what accounts own: credits and API keys (binding `ACCOUNTS`). There are four kinds of such
+ * Durable Object with what accounts own: credits and API keys (binding `ACCOUNTS`). There are five kinds of such
  * objects, which differ by their names (`objects/object-names.ts`). They are of one class, because the platform cannot
  * move an object to another class, and what these objects store must never be lost. An account id has no colon, so it
  * never equals a name of another kind.
@@ -54,8 +70,12 @@ export interface AccountState extends Profile {
  * - `<account id>`, one per account: stores `profile`, `fold_at`, `low_balance_notice`, `spend_counted` and the
  *   tables `entries` and `spend`. Called by task objects, once
  *   to charge a task with a price and once to refund or release it, and by the routes of credits.
- * - `account-keys:<account id>`, one per account: stores `profile` and the table `api_keys`. Called for an API key, by
- *   each isolate at most once a minute, and by the routes of keys and secrets.
+ * - `account-keys:<account id>`, one per account: stores `profile`, `endpoint:<name>` for each endpoint, and the table
+ *   `api_keys`. Called for an API key, by each isolate at most once a minute, by the routes of keys, secrets and
+ *   endpoints, and for each task that names an endpoint.
+ * - `relay-endpoints:`, one per deployment: stores `endpoint:<name>` for each endpoint of the relay. Called by the routes
+ *   of endpoints, for each task without an account that names an endpoint, and, for tasks that have neither an account
+ *   nor a receiver, by each isolate at most once a minute.
  * - `keys:<digit>`, 16 in all: stores which account owns which API key, by the SHA-256 of the key. Called for a key
  *   that the relay has not generated, by each isolate at most once a minute, and for each key that is added or removed.
  * - `index:`, one per deployment: stores `jurisdiction`, and has nothing to do with the index of tasks. Called once by
@@ -63,7 +83,7 @@ export interface AccountState extends Profile {
  *
  * The index also stores the id of each account, for lists, and the account of each task (index-db/schema.ts).
  *
- * `profile` is described in account-profile.ts, the ledger `entries` in entry-table.ts, `spend` in spend-table.ts, the list of API keys `api_keys`
+ * `profile` is described in account-profile.ts, endpoints in endpoint-store.ts, the ledger `entries` in entry-table.ts, `spend` in spend-table.ts, the list of API keys `api_keys`
  * in key-table.ts, and the owners of keys in key-claims.ts. The object named after the account handles its calls one
  * after the other. It therefore only books credits: requests are authenticated without it, and tasks without a price
  * are registered without it. Both objects of an account store nothing until the account is created. Until then, their
@@ -78,6 +98,7 @@ export class AccountObject extends DurableObject<WithStartup> {
   readonly #profile = new AccountProfile(this.ctx.storage.kv);
   readonly #lowBalance = new LowBalanceNotice(this.ctx, () => this.env);
   readonly #ledger = new LedgerBook(this.ctx.storage, this.#lowBalance);
+  readonly #endpoints = new EndpointStore(this.ctx.storage.kv);
   readonly #keys = new KeyTable(this.ctx.storage.sql);
   readonly #claims = new KeyClaims(this.ctx.storage.kv);
 
@@ -219,8 +240,10 @@ export class AccountObject extends DurableObject<WithStartup> {
     this.#profile.noteSettings(settings);
   }
 
-  profile(): Profile | null {
-    return this.#profile.read();
+  /** Returns the profile of the account, with the endpoint of its tasks that name no receiver. */
+  profile(): KnownProfile | null {
+    const profile = this.#profile.read();
+    return profile && { ...profile, ...this.#endpoints.default() };
   }
 
   /**
@@ -263,16 +286,51 @@ export class AccountObject extends DurableObject<WithStartup> {
   }
 
   /**
-   * Marks the account as deleted.
+   * Marks the account as deleted, and deletes its endpoints.
    * @returns the hashes of its API keys; null when there is no such account.
    */
   deleteProfile(): string[] | null {
-    return this.#profile.delete(Date.now()) === null ? null : this.#keys.hashes();
+    if (this.#profile.delete(Date.now()) === null) return null;
+    this.#endpoints.deleteAll();
+    return this.#keys.hashes();
   }
 
   /** Removes all keys from the list of a deleted account. */
   forgetKeys(): void {
     if (this.#profile.exists()) this.#keys.removeAll();
+  }
+
+  // Objects `account-keys:<account>` and `relay-endpoints:`: the endpoints of an account, or of the relay.
+
+  /** Returns an endpoint. Null when there is none with this name, and for an account that does not exist. */
+  endpoint(name: string): StoredEndpoint | null {
+    return this.#mayHaveEndpoints() ? this.#endpoints.find(name) : null;
+  }
+
+  /** Returns all endpoints, in the order of their names. Null for an account that does not exist or was deleted. */
+  endpoints(): StoredEndpoint[] | null {
+    return this.#mayHaveEndpoints() ? this.#endpoints.all() : null;
+  }
+
+  /** Stores an endpoint in place of the one with its name. Null for an account that does not exist or was deleted. */
+  putEndpoint(order: EndpointOrder): PutAnswer | null {
+    return this.#mayHaveEndpoints() ? this.#endpoints.put(order) : null;
+  }
+
+  /** Rotates the secret of an endpoint; see `EndpointStore.rotate`. */
+  rotateEndpointSecret(name: string, seen: number | null): StoredEndpoint | null {
+    return this.#mayHaveEndpoints() ? this.#endpoints.rotate(name, seen) : null;
+  }
+
+  /** Deletes an endpoint, if there is one. @returns false for an account that does not exist or was deleted. */
+  deleteEndpoint(name: string): boolean {
+    if (!this.#mayHaveEndpoints()) return false;
+    this.#endpoints.delete(name);
+    return true;
+  }
+
+  #mayHaveEndpoints(): boolean {
+    return this.ctx.id.name === RELAY_ENDPOINTS || this.#profile.active() !== null;
   }
 
   // Objects `keys:<digit>`: which account owns an API key.

@@ -58,7 +58,7 @@ export function nameOf(event: OutsideEvent): string {
 }
 
 /**
- * Returns the refusal of a redelivery to a URL that the relay must not call. URLs of the relay itself are refused too.
+ * Returns the refusal of a redelivery to a URL, also that of an endpoint, that the relay must not call. URLs of the relay itself are refused too.
  * They are recognised by the origin under which the task was created, because the request for the redelivery may have
  * been sent to another origin. Null for any other event, and when the URL is allowed.
  */
@@ -69,7 +69,10 @@ export function urlRefusalOf(
   if (event.type !== "redeliver" || event.callbackUrl === null) return null;
   const record = platform.load();
   if (record === null || record.status === "charging") return null;
-  const verdict = checkCallbackUrl(event.callbackUrl, platform.urlRules(record));
+  const { callbackUrl, endpoint } = event;
+  if (endpoint?.kind === "unknown") return null;
+  const verdict = checkCallbackUrl(endpoint?.url ?? callbackUrl, platform.urlRules(record));
   if (verdict.ok) return null;
-  return { code: "invalid_field", field: "/callback_url", message: verdict.error };
+  const field = endpoint === undefined ? "/callback_url" : "/endpoint";
+  return { code: "invalid_field", field, message: verdict.error };
 }

@@ -54,7 +54,8 @@ export function refuseLeaks(where: string, text: string, allowed: readonly Shape
 /** Routes that return secrets on purpose, with the patterns of these secrets. */
 const GIVEN: readonly (readonly [RegExp, readonly Shape[]])[] = [
   [/^GET \/v1\/signing-secrets$/, ["hmacSecret"]],
-  [/^(?:GET|POST) \/v1\/accounts\/[^/]+\/signing-secrets$/, ["hmacSecret"]],
+  [/^(?:GET|POST) \/v1\/accounts\/[^/]+\/(?:endpoints\/[^/]+\/)?signing-secrets$/, ["hmacSecret"]],
+  [/^(?:GET|POST) \/v1\/endpoints\/[^/]+\/signing-secrets$/, ["hmacSecret"]],
   [/^POST \/v1\/accounts\/[^/]+\/keys$/, ["accountKey"]],
   [/^POST \/v1\/tasks$/, ["hookUrl", "statusToken"]],
   // These routes show a request as the receiver gets it.
