@@ -1,3 +1,4 @@
+import type { ChosenEndpoint } from "../../src/core/record/endpoint-copy.ts";
 import {
   isOpen,
   isTerminal,
@@ -45,13 +46,25 @@ function notePercentage({ percentages }: TaskHistory, event: OutsideEvent): void
 /** Returns what an event states about the callback of the task that it creates. */
 export function statedCallback(event: OutsideEvent): StatedCallback {
   const stated = statedIn(event);
-  const endpoint = stated?.endpoint?.kind === "known" ? stated.endpoint : null;
-  const url = endpoint?.url ?? stated?.callbackUrl ?? null;
+  if (stated === null) return NO_CALLBACK;
+  const { callbackUrl: url, callbackScheduleMs = null, callbackEvents = null, endpoint } = stated;
+  const own = { url, scheduleMs: callbackScheduleMs, events: callbackEvents, endpoint: null };
+  if (endpoint?.kind === "known") return statedAt(endpoint, own);
   // Without a receiver there is no callback to which the terms would belong.
-  if (stated === null || url === null) return NO_CALLBACK;
-  const scheduleMs = stated.callbackScheduleMs ?? endpoint?.scheduleMs ?? null;
-  const events = stated.callbackEvents ?? endpoint?.events ?? null;
-  return { url, scheduleMs, events, endpoint: endpoint?.copy ?? null };
+  return url === null ? NO_CALLBACK : own;
+}
+
+/** Returns what is stated about a callback to an endpoint. What the task itself states takes precedence. */
+function statedAt(
+  { url, scheduleMs, events, copy }: ChosenEndpoint,
+  own: StatedCallback,
+): StatedCallback {
+  return {
+    url,
+    scheduleMs: own.scheduleMs ?? scheduleMs ?? null,
+    events: own.events ?? events ?? null,
+    endpoint: copy,
+  };
 }
 
 function statedIn(event: OutsideEvent) {

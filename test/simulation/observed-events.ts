@@ -39,8 +39,6 @@ export function observedEvents({ before, after }: Change, source: string): reado
     ["a callback is redelivered", callback !== null && callback.series.number > 1],
     [`attempt ${attempts.length} is interrupted`, attempts.at(-1)?.outcome === "interrupted"],
     ["a series fails", callback?.state.kind === "failed"],
-    ["an endpoint gets a callback", callback?.terms?.endpoint !== undefined],
-    ["a task ends without telling its endpoint", isEnd && isUntold(before, after)],
     ["a schedule of a task is used up", isUsedUp(after)],
     ["a release is booked", isReleased(after)],
     ["a copy is kept", hasCopy(after, "kept")],
@@ -52,13 +50,20 @@ export function observedEvents({ before, after }: Change, source: string): reado
     ...canceled,
     ...observedWaits(callback),
     ...observedRests(before, after),
+    ...observedEndpoint(before, after),
     ...seen.flatMap(([what, isSeen]) => (isSeen ? [what] : [])),
   ];
 }
 
-function isUntold(before: TaskRecord | null, { callback }: TerminalTask): boolean {
+/** Returns names of the facts about the endpoint of an ended task that a commit shows. */
+function observedEndpoint(
+  before: TaskRecord | null,
+  { callback }: TerminalTask,
+): readonly string[] {
+  if (callback?.terms?.endpoint !== undefined) return ["an endpoint gets a callback"];
   const open = before !== null && !isTerminal(before) ? before : null;
-  return callback === null && open?.callbackTerms?.endpoint !== undefined;
+  const isUntold = callback === null && open?.callbackTerms?.endpoint !== undefined;
+  return isUntold ? ["a task ends without telling its endpoint"] : [];
 }
 
 /** Returns names of the facts about the pause of the receiver's host that a commit shows. */
