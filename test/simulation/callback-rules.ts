@@ -90,7 +90,8 @@ function restFault({ now, instance }: Change, from: Callback, after: Callback): 
   });
 }
 
-function hostIn(url: string): string {
+/** Returns the host of a URL, as pauses name it. */
+export function hostIn(url: string): string {
   return new URL(url).host;
 }
 

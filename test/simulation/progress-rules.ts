@@ -1,6 +1,7 @@
 import type { ProgressCallback } from "../../src/core/events/progress-callback.ts";
 import { isOpen, isTerminal, type TaskRecord } from "../../src/core/record/task.ts";
 import { SECOND } from "../core/builders.ts";
+import { hostIn } from "./callback-rules.ts";
 import { type Change, firstViolation } from "./change.ts";
 import type { SharedState } from "./object-host.ts";
 import type { SimulatedObject } from "./simulated-object.ts";
@@ -20,8 +21,13 @@ export class ProgressWatch {
   /** Instance that has to send one, because it has learned that the job runs; null for none. */
   #owing: SimulatedObject | null = null;
 
-  onCommit({ before, after, now, setting, history, instance }: Change): void {
-    if (!isOpen(after)) this.#owing = null;
+  onCommit(
+    { before, after, now, setting, history, instance }: Change,
+    { pauses }: SharedState,
+  ): void {
+    if (!isOpen(after) || pauses.size > 0) this.#owing = null;
+    // An instance that learns that the host is paused tells nothing.
+    if (pauses.size > 0) return;
     const isStart = after.status === "processing" && before?.status !== "processing";
     if (!isStart || setting.isPaused || !isAskedFor(history, after)) return;
     if (isFree(this.#latest.get(instance), now)) this.#owing = instance;
@@ -58,6 +64,7 @@ export class ProgressWatch {
       "the body of a progress callback is the promised one":
         callback.body === bodyOf(record, percent),
       "no progress is told while the relay is paused": !setting.isPaused,
+      "no progress is told to a host that is known to be paused": !isHostPaused(caller, record),
     });
   }
 
@@ -67,7 +74,8 @@ export class ProgressWatch {
   }
 
   /** Checks, when nothing more happens, that the living instance has told that the job runs. */
-  restFault(living: SimulatedObject | null, { hadFault }: SharedState): string | null {
+  restFault(living: SimulatedObject | null, { hadFault, pauses }: SharedState): string | null {
+    if (pauses.size > 0) this.#owing = null;
     const isOwed = living !== null && this.#owing === living && !hadFault;
     return isOwed ? "the receiver is told when the job is first known to run" : null;
   }
@@ -87,6 +95,15 @@ export function endCallbackFault({ after, history }: Change): string | null {
 function isAskedFor(history: TaskHistory | null, record: TaskRecord): boolean {
   if (!isOpen(record) || record.callbackUrl === null) return false;
   return history?.stated.events?.includes("progress") === true;
+}
+
+/** Tells whether an instance knows that the host of the receiver of a running task is paused. */
+function isHostPaused(
+  { pausedHosts, latest }: SimulatedObject,
+  record: TaskRecord | null,
+): boolean {
+  if (record === null || !isOpen(record) || record.callbackUrl === null) return false;
+  return (pausedHosts.get(hostIn(record.callbackUrl)) ?? 0) > latest;
 }
 
 function isFree(latest: Latest | undefined, now: number): boolean {

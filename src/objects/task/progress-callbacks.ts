@@ -10,6 +10,14 @@ import type { TaskRecord } from "../../core/record/task.ts";
 import { progressLine } from "./calls.ts";
 import type { Platform } from "./platform.ts";
 
+/** State of the work loop of the task, on which progress callbacks depend. */
+interface LoopState {
+  /** Returns the time of the loop, in Unix milliseconds. */
+  readonly now: () => number;
+  /** Tells whether the host of this URL is paused, as the isolate has read it last. */
+  readonly isPaused: (url: string) => boolean;
+}
+
 /**
  * Sends the progress callbacks of one task, beside its work loop, which does not wait for them. What was sent is
  * remembered in memory only, so that they cost no row: a new instance of the task's object may send one earlier than 10 s
@@ -17,13 +25,12 @@ import type { Platform } from "./platform.ts";
  */
 export class ProgressCallbacks {
   readonly #platform: Platform;
-  readonly #isPaused: (url: string) => boolean;
+  readonly #loop: LoopState;
   #latest: LatestProgress | null = null;
 
-  /** @param isPaused tells whether the host of this URL is paused, as the isolate has read it last. */
-  constructor(platform: Platform, isPaused: (url: string) => boolean) {
+  constructor(platform: Platform, loop: LoopState) {
     this.#platform = platform;
-    this.#isPaused = isPaused;
+    this.#loop = loop;
   }
 
   /** Starts the progress callback that follows from an event, if one does. */
@@ -37,19 +44,24 @@ export class ProgressCallbacks {
     const callback = progressCallbackOf(before, event, after, this.#latest, policy, now);
     if (callback === null) return;
     const { percent, startedAt } = callback;
+    const told = this.#latest;
     this.#latest = { percent, startedAt, isRunning: true };
-    this.#platform.background(this.#send(callback));
+    this.#platform.background(this.#send(callback, told));
   }
 
-  async #send(callback: ProgressCallback): Promise<void> {
+  /** @param told the latest callback before this one; null when there was none. */
+  async #send(callback: ProgressCallback, told: LatestProgress | null): Promise<void> {
     try {
       const reading = this.#platform.readPauses();
       if (reading !== null) await reading;
       const mayStart = () =>
-        isStillRunning(this.#platform.load(), callback) && !this.#isPaused(callback.url);
+        isStillRunning(this.#platform.load(), callback) && !this.#loop.isPaused(callback.url);
       const result = await this.#platform.sendProgress(callback, mayStart);
-      if (result === null) return;
-      const durationMs = Math.max(0, this.#platform.now() - callback.startedAt);
+      if (result === null) {
+        this.#latest = told;
+        return;
+      }
+      const durationMs = Math.max(0, this.#loop.now() - callback.startedAt);
       const { line, level } = progressLine(callback, result, durationMs);
       this.#platform.log(() => line, level);
     } finally {

@@ -74,7 +74,10 @@ export class WorkLoop {
 
   constructor(platform: Platform) {
     this.#platform = platform;
-    this.#progress = new ProgressCallbacks(platform, (url) => this.#pauseEnd(url) !== null);
+    this.#progress = new ProgressCallbacks(platform, {
+      now: () => this.#now(),
+      isPaused: (url) => this.#pauseEnd(url) !== null,
+    });
   }
 
   /** Applies an event to the stored record, and starts a run of the loop if there is work to do now. */
