@@ -51,6 +51,7 @@ it("GET /v1/accounts/{account}/stats counts by default the account's tasks of th
       waiting: 0,
       sending: 0,
       retrying: 0,
+      paused: 0,
       delivered: 1,
       failed: 1,
       attempts: 4,

@@ -22,6 +22,7 @@ const STEP = {
     waiting: 0,
     sending: 0,
     retrying: 0,
+    paused: 0,
     delivered: 0,
     failed: 0,
     attempts: 0,
