@@ -118,7 +118,7 @@ it("when the connection to a Durable Object is lost during a call, the relay rep
     AccountObject:
       "charge describe noteSettings profile recentlyCharged refund release spend useListedKey",
     ConnectionObject: "connectionState hooklessTasks",
-    DeploymentObject: "endSession isSessionEnded",
+    DeploymentObject: "endSession hostPauses isSessionEnded pauseHost resumeHost",
     OutputObject: "copy delete deleteOne",
     CallObject: "begin drop follow",
     QueueObject: "ask leave position refuse state",

@@ -169,7 +169,7 @@ it("POST /v1/callbacks/test sends one sample callback, returns its outcome, its 
   expect(await response.json()).toEqual({
     outcome: "unreachable",
     status_code: 409,
-    cause: "other",
+    cause: "dns",
     cloudflare_error: 1001,
     duration_ms: 0,
     response_excerpt: "error code: 1001, and the receiver's own words",

@@ -114,6 +114,20 @@ it.each([
   },
 );
 
+it("a listener gets the progress callbacks of a task that asks for them", async () => {
+  const { account, listeners } = await listening(answers(204));
+  const id = await register({
+    account,
+    callback_url: "listen:",
+    callback_events: ["completed", "progress"],
+  });
+  await report({ id, status: "processing" });
+  await until(() => listeners[0]?.received.length === 1);
+  expect(listeners[0]?.received).toMatchObject([
+    { headers: { "X-Event": "task.processing", "X-Task-Id": id } },
+  ]);
+});
+
 it("when no client of the account listens, a callback to the callback_url listen: has the outcome unreachable and the cause no_listener", async () => {
   const { account } = await listening();
   await listening(answers(200));

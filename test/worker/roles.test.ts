@@ -17,7 +17,7 @@ const PERMITTED: Readonly<Record<string, RegExp>> = {
   read: /^GET (?!.*(?:signing-secrets|keys|entries|grants|spend|listen))|verify$|^POST \/mcp$/,
   metrics: /^GET \/(?:metrics|v1\/stats(?:\/series)?)$/,
   operate:
-    /^GET (?!.*(?:signing-secrets|keys|listen))|^POST \/(?:mcp|v1\/(?:tasks|submit|events|callbacks|redeliveries|reindex|wake))|^(?:PUT|DELETE) \/v1\/submit/,
+    /^GET (?!.*(?:signing-secrets|keys|listen))|^POST \/(?:mcp|v1\/(?:tasks|submit|events|callbacks|redeliveries|reindex|wake))|^(?:PUT|DELETE) \/v1\/(?:submit|hosts)/,
   all: /^(?!GET .*listen)/,
   "account read":
     /^GET \/v1\/(?:tasks|submit|accounts\/|offers(?:\/\{name\})?$)(?!.*signing-secrets)|verify$|^POST \/mcp$/,

@@ -56,10 +56,8 @@ it("GET /v1/tasks/{id}/events with a status token sends the task's state and eac
   waits.between = async (pause) => {
     if (pause === 1) await report({ id, status: "processing" });
     if (pause === 3) await finish(aCompletion(id));
-    if (pause === 4) {
-      await wake(id, 180_000);
-      await untilIdle(id);
-    }
+    if (pause === 4) await wake(id, 180_000);
+    await untilIdle(id);
   };
   const response = await follow(link);
   expect(response.headers.get("Access-Control-Allow-Origin")).toBe("*");
