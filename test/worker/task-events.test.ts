@@ -56,7 +56,7 @@ it("GET /v1/tasks/{id}/events with a status token sends the task's state and eac
   waits.between = async (pause) => {
     if (pause === 1) await report({ id, status: "processing" });
     if (pause === 3) await finish(aCompletion(id));
-    if (pause === 4) await wake(id, 180_000);
+    if (pause === 5) await wake(id, 180_000);
     await untilIdle(id);
   };
   const response = await follow(link);
@@ -66,6 +66,7 @@ it("GET /v1/tasks/{id}/events with a status token sends the task's state and eac
   expect(stagesOf(events)).toEqual([
     ["pending", { status: "waiting" }],
     ["processing", { status: "waiting" }],
+    ["completed", { status: "sending" }],
     ["completed", { status: "retrying" }],
     ["completed", { status: "delivered" }],
   ]);
