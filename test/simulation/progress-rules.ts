@@ -32,7 +32,7 @@ export class ProgressWatch {
     callback: ProgressCallback,
     caller: SimulatedObject,
     history: TaskHistory | null,
-    { disk, setting }: SharedState,
+    { disk, setting, now }: SharedState,
   ): string | null {
     const { record } = disk.durable;
     const latest = this.#latest.get(caller);
@@ -58,6 +58,8 @@ export class ProgressWatch {
       "the body of a progress callback is the promised one":
         callback.body === bodyOf(record, percent),
       "no progress is told while the relay is paused": !setting.isPaused,
+      "the paused hosts are asked for before progress is told": caller.pausesAskedAt >= startedAt,
+      "no progress is told to a host that is paused": !isPaused(caller, callback.url, now),
     });
   }
 
@@ -66,10 +68,17 @@ export class ProgressWatch {
     if (latest !== undefined) this.#latest.set(caller, { ...latest, isRunning: false });
   }
 
-  /** Checks, when nothing more happens, that the living instance has told that the job runs. */
-  restFault(living: SimulatedObject | null, { hadFault }: SharedState): string | null {
-    const isOwed = living !== null && this.#owing === living && !hadFault;
-    return isOwed ? "the receiver is told when the job is first known to run" : null;
+  /**
+   * Checks, when nothing more happens, that the living instance has told that the job runs. Nothing is owed any more to a
+   * host that was found to be paused.
+   */
+  restFault(living: SimulatedObject | null, { disk, hadFault, now }: SharedState): string | null {
+    if (living === null || this.#owing !== living || hadFault) return null;
+    const { record } = disk.durable;
+    const url = record !== null && isOpen(record) ? record.callbackUrl : null;
+    const isHeld = url !== null && isPaused(living, url, now);
+    if (isHeld) this.#owing = null;
+    return isHeld ? null : "the receiver is told when the job is first known to run";
   }
 }
 
@@ -87,6 +96,11 @@ export function endCallbackFault({ after, history }: Change): string | null {
 function isAskedFor(history: TaskHistory | null, record: TaskRecord): boolean {
   if (!isOpen(record) || record.callbackUrl === null) return false;
   return history?.stated.events?.includes("progress") === true;
+}
+
+/** Tells whether the host of a URL is paused, as an instance has read it last. */
+function isPaused({ pausedHosts }: SimulatedObject, url: string, now: number): boolean {
+  return (pausedHosts.get(new URL(url).host) ?? 0) > now;
 }
 
 function isFree(latest: Latest | undefined, now: number): boolean {
