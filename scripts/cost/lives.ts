@@ -30,7 +30,7 @@ export const LIVES = {
   "Ark polled six times, index": meters(3, 13, 17, 13, 7, 25, 1, 16, 8, 4, 1),
   "Ark with hooks, index": meters(6, 8, 10, 6, 5, 20, 1, 10, 1, 2, 1),
   "submitted, Ark with hooks, index": meters(5, 10, 12, 8, 5, 20, 1, 13, 1, 2, 1),
-  "queued, Ark with hooks, index": meters(5, 18, 26, 15, 5, 20, 2, 20, 1, 2, 1),
+  "queued, Ark with hooks, index": meters(5, 18, 27, 15, 5, 20, 2, 20, 1, 2, 1),
   "Ark with hooks, index, job of 300 s": meters(6, 11, 14, 9, 5, 20, 1, 13, 4, 2, 1),
   "Ark with hooks, index, job of 900 s": meters(6, 22, 26, 20, 5, 22, 1, 25, 15, 3, 1),
   "Ark with hooks, index, receiver refuses 3 times": meters(6, 13, 21, 8, 10, 26, 4, 14, 1, 4, 3),

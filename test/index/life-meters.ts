@@ -6,6 +6,7 @@ import * as z from "zod";
 import type { Meters } from "../../scripts/cost/lives.ts";
 import { hashOf } from "../../src/core/hash.ts";
 import { CallObject } from "../../src/objects/call/call-object.ts";
+import { HostPauses } from "../../src/objects/host-pauses.ts";
 import { JobObject } from "../../src/objects/job-object.ts";
 import { jobObject } from "../../src/objects/object-names.ts";
 import { QueueObject } from "../../src/objects/queue/queue-object.ts";
@@ -75,6 +76,8 @@ export class MeteredLife {
     const variables = { LOG: "normal", INDEX_DB: bound, ...bindings };
     this.#bindings = { ...env, ...variables };
     this.#variables = variables;
+    // The attempts of an isolate share its readings of the paused hosts, so these are no part of a life.
+    vi.spyOn(HostPauses.prototype, "read").mockReturnValue(null);
   }
 
   /** Sends a request to the relay. */

@@ -91,7 +91,7 @@ function restFault({ now, instance }: Change, from: Callback, after: Callback): 
 }
 
 /** Returns the host of a URL, as pauses name it. */
-export function hostIn(url: string): string {
+function hostIn(url: string): string {
   return new URL(url).host;
 }
 

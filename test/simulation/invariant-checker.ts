@@ -122,7 +122,7 @@ export class InvariantChecker {
     for (const what of observedEvents(change, this.#lastSource)) this.observed.add(what);
     if (before === null && this.pastHistories.length > 0) this.observed.add("an id is used again");
     history.cancelReply = replyAfter(history.cancelReply, before, after);
-    this.#progress.onCommit(change, this.#shared);
+    this.#progress.onCommit(change);
     history.written = writtenBy(history.written, change);
     this.note(() => `  commit ${summary(after)}`);
   }

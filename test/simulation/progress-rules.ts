@@ -1,7 +1,6 @@
 import type { ProgressCallback } from "../../src/core/events/progress-callback.ts";
 import { isOpen, isTerminal, type TaskRecord } from "../../src/core/record/task.ts";
 import { SECOND } from "../core/builders.ts";
-import { hostIn } from "./callback-rules.ts";
 import { type Change, firstViolation } from "./change.ts";
 import type { SharedState } from "./object-host.ts";
 import type { SimulatedObject } from "./simulated-object.ts";
@@ -21,13 +20,8 @@ export class ProgressWatch {
   /** Instance that has to send one, because it has learned that the job runs; null for none. */
   #owing: SimulatedObject | null = null;
 
-  onCommit(
-    { before, after, now, setting, history, instance }: Change,
-    { pauses }: SharedState,
-  ): void {
-    if (!isOpen(after) || pauses.size > 0) this.#owing = null;
-    // An instance that learns that the host is paused tells nothing.
-    if (pauses.size > 0) return;
+  onCommit({ before, after, now, setting, history, instance }: Change): void {
+    if (!isOpen(after)) this.#owing = null;
     const isStart = after.status === "processing" && before?.status !== "processing";
     if (!isStart || setting.isPaused || !isAskedFor(history, after)) return;
     if (isFree(this.#latest.get(instance), now)) this.#owing = instance;
@@ -38,7 +32,7 @@ export class ProgressWatch {
     callback: ProgressCallback,
     caller: SimulatedObject,
     history: TaskHistory | null,
-    { disk, setting }: SharedState,
+    { disk, setting, now }: SharedState,
   ): string | null {
     const { record } = disk.durable;
     const latest = this.#latest.get(caller);
@@ -64,7 +58,8 @@ export class ProgressWatch {
       "the body of a progress callback is the promised one":
         callback.body === bodyOf(record, percent),
       "no progress is told while the relay is paused": !setting.isPaused,
-      "no progress is told to a host that is known to be paused": !isHostPaused(caller, record),
+      "the paused hosts are asked for before progress is told": caller.pausesAskedAt >= startedAt,
+      "no progress is told to a host that is paused": !isPaused(caller, callback.url, now),
     });
   }
 
@@ -73,11 +68,17 @@ export class ProgressWatch {
     if (latest !== undefined) this.#latest.set(caller, { ...latest, isRunning: false });
   }
 
-  /** Checks, when nothing more happens, that the living instance has told that the job runs. */
-  restFault(living: SimulatedObject | null, { hadFault, pauses }: SharedState): string | null {
-    if (pauses.size > 0) this.#owing = null;
-    const isOwed = living !== null && this.#owing === living && !hadFault;
-    return isOwed ? "the receiver is told when the job is first known to run" : null;
+  /**
+   * Checks, when nothing more happens, that the living instance has told that the job runs. Nothing is owed any more to a
+   * host that was found to be paused.
+   */
+  restFault(living: SimulatedObject | null, { disk, hadFault, now }: SharedState): string | null {
+    if (living === null || this.#owing !== living || hadFault) return null;
+    const { record } = disk.durable;
+    const url = record !== null && isOpen(record) ? record.callbackUrl : null;
+    const isHeld = url !== null && isPaused(living, url, now);
+    if (isHeld) this.#owing = null;
+    return isHeld ? null : "the receiver is told when the job is first known to run";
   }
 }
 
@@ -97,13 +98,9 @@ function isAskedFor(history: TaskHistory | null, record: TaskRecord): boolean {
   return history?.stated.events?.includes("progress") === true;
 }
 
-/** Tells whether an instance knows that the host of the receiver of a running task is paused. */
-function isHostPaused(
-  { pausedHosts, latest }: SimulatedObject,
-  record: TaskRecord | null,
-): boolean {
-  if (record === null || !isOpen(record) || record.callbackUrl === null) return false;
-  return (pausedHosts.get(hostIn(record.callbackUrl)) ?? 0) > latest;
+/** Tells whether the host of a URL is paused, as an instance has read it last. */
+function isPaused({ pausedHosts }: SimulatedObject, url: string, now: number): boolean {
+  return (pausedHosts.get(new URL(url).host) ?? 0) > now;
 }
 
 function isFree(latest: Latest | undefined, now: number): boolean {
