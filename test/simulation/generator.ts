@@ -123,7 +123,7 @@ const CALLBACKS: readonly (Pick<Registration, "callbackUrl"> &
   { callbackUrl: null },
   { callbackUrl: null },
   { callbackUrl: null, callbackScheduleMs: [0, SECOND] },
-  ...Array.from({ length: 2 }, () => ({ callbackUrl: URL_A, callbackEvents: ALL_EVENTS })),
+  ...Array.from({ length: 5 }, () => ({ callbackUrl: URL_A, callbackEvents: ALL_EVENTS })),
   { callbackUrl: URL_A, callbackEvents: ["failed", "progress"] },
   { callbackUrl: URL_A, callbackEvents: ["completed"], callbackScheduleMs: [MINUTE] },
   { callbackUrl: null, callbackEvents: ALL_EVENTS },
