@@ -38,6 +38,7 @@ const BODIES: Readonly<Record<string, object>> = {
   "/v1/callbacks/test": { callback_url: CALLBACK_URL },
   "/v1/accounts": { id: "mine" },
   "/v1/accounts/{account}": { monthly_limit: null },
+  "/v1/accounts/{account}/endpoints/{endpoint}": { url: CALLBACK_URL },
   "/v1/reindex": { ids: ["00000000-0000-4000-8000-000000000001"] },
   "/v1/accounts/{account}/grants": { reference: "r", amount: 1000 },
 };
@@ -51,8 +52,9 @@ function send({ method, path }: Route, { task, account }: Aim, key = tenant.key)
   const filled = path
     .replace("{id}", task)
     .replace("{account}", account)
-    .replace(/\{(?:key|number)\}/, "1");
-  const body = method === "POST" ? (BODIES[path] ?? {}) : undefined;
+    .replace(/\{(?:key|number|endpoint)\}/, "1");
+  const hasBody = method === "POST" || method === "PUT";
+  const body = hasBody ? (BODIES[path] ?? {}) : undefined;
   return call(filled, { method, key, body });
 }
 
@@ -108,6 +110,12 @@ it("an account's key may use exactly the routes that this test lists, which answ
     "GET /v1/accounts/{account}/spend": 200,
     "GET /v1/accounts/{account}/keys": 200,
     "GET /v1/accounts/{account}/signing-secrets": 200,
+    "GET /v1/accounts/{account}/endpoints": 200,
+    // The reads come before the endpoint is made.
+    "GET /v1/accounts/{account}/endpoints/{endpoint}": 404,
+    "GET /v1/accounts/{account}/endpoints/{endpoint}/signing-secrets": 404,
+    "PUT /v1/accounts/{account}/endpoints/{endpoint}": 201,
+    "DELETE /v1/accounts/{account}/endpoints/{endpoint}": 204,
     // Lists and counts need the index, which is not bound in these tests.
     "GET /v1/accounts/{account}/stats": 501,
     "GET /v1/tasks": 501,

@@ -8,6 +8,7 @@ import type { Receiver } from "../harness/receiver.ts";
 import { whsec } from "./derived.ts";
 import {
   CUSTOMER_KEY,
+  ENDPOINT_VALUE,
   OPERATOR_KEYS,
   QUERY_TOKEN,
   RECEIVER_TEXT,
@@ -138,13 +139,17 @@ export async function exercise(url: string, receiver: Receiver): Promise<Exercis
   await callers.settled(taskId);
 
   const own = await submitWithOwnKey(callers, receiver, callbackUrl("/own"));
+  const atEndpoint = await callBackEndpoint(callers, receiver, account);
   const other = randomUUID();
   await callers.operator("POST", "/v1/events", completedEvent(other, callbackUrl("/second")));
   await callers.settled(other);
-  const tasks = [taskId, other, own, `${taskId}?wait=${UPSTREAM_KEY}`].map(
+  const tasks = [taskId, other, own, atEndpoint, `${taskId}?wait=${UPSTREAM_KEY}`].map(
     (id) => `/v1/tasks/${id}`,
   );
-  const accounts = ["", "/keys", "/entries", "/signing-secrets"].map((part) => path + part);
+  const endpoints = ["/endpoints", "/endpoints/orders"];
+  const accounts = ["", "/keys", "/entries", "/signing-secrets", ...endpoints].map(
+    (part) => path + part,
+  );
   for (const each of [...tasks, ...accounts, ...PATHS]) {
     for (const who of ["operator", "account", "older", "anyone", "stranger"]) {
       await callers.ask(who, "GET", each);
@@ -173,6 +178,34 @@ export async function exercise(url: string, receiver: Receiver): Promise<Exercis
     hookToken,
     statusToken,
   };
+}
+
+/**
+ * Lets a task end whose callback goes to an endpoint with a secret header, which the receiver repeats in its answer, and
+ * shows the requests that were sent. @returns the id of the task.
+ */
+async function callBackEndpoint(
+  callers: Callers,
+  receiver: Receiver,
+  account: string,
+): Promise<string> {
+  const body = `not with ${ENDPOINT_VALUE}`;
+  const url = receiver.at("/endpoint", { kind: "answer", status: 500, body });
+  const headers = { Authorization: `Bearer ${ENDPOINT_VALUE}`, "X-Key": ENDPOINT_VALUE };
+  await callers.operator("PUT", `/v1/accounts/${account}/endpoints/orders`, { url, headers });
+  const id = randomUUID();
+  const task = { id, model: "m", account, callback_url: "endpoint:orders" };
+  await callers.operator("POST", "/v1/tasks", task);
+  await callers.operator("POST", "/v1/events", completedEvent(id, "endpoint:orders"));
+  await callers.settled(id);
+  const test = { endpoint: "orders" };
+  await callers.ask("account", "POST", "/v1/callbacks/test", test);
+  for (const who of ["operator", "account"]) {
+    await callers.ask(who, "GET", `/v1/tasks/${id}/attempts/1/request`);
+  }
+  const said = receiver.postsAt("/endpoint").map((post) => post.headers["x-key"]);
+  if (!said.includes(ENDPOINT_VALUE)) throw new Error("the endpoint has not got its header");
+  return id;
 }
 
 /**

@@ -98,7 +98,9 @@ describe.each([
       }));
     const routes = new Set(sent.map(({ route }) => route));
     expect([...routes].toSorted()).toEqual(
-      ["first", "operator", "own", "second", "settlement", "test"].map((path) => `sent /${path}`),
+      ["endpoint", "first", "operator", "own", "second", "settlement", "test"].map(
+        (path) => `sent /${path}`,
+      ),
     );
     expect(leaksIn(secretsOf(exercised), sent)).toEqual([]);
   });

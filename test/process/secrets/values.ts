@@ -17,6 +17,8 @@ export const OPERATOR_KEYS = [random(), random()];
 export const UPSTREAM_KEY = random();
 /** Key of a customer at the upstream, with which it submits a job. */
 export const CUSTOMER_KEY = random();
+/** Value of a header of an endpoint, with which its receiver knows the relay. */
+export const ENDPOINT_VALUE = random();
 export const WEBHOOK_SECRET = randomWhsec();
 const SIGNING = [randomWhsec(), randomWhsec()];
 export const EVENTS = randomWhsec();
@@ -37,6 +39,7 @@ const LABELS = [
   "cursors",
   "account-keys",
   "customer-keys",
+  "endpoint-headers",
   "ed25519",
 ];
 const GIVEN_LABELS = ["callbacks", "events", "settlement", "operator"];
@@ -71,6 +74,7 @@ export function secretsOf(exercise: Exercise): readonly Secret[] {
     textual("the upstream's key", UPSTREAM_KEY),
     textual("the upstream's signing secret", WEBHOOK_SECRET),
     textual("a customer's own key", CUSTOMER_KEY),
+    textual("a header of an endpoint", ENDPOINT_VALUE, /^sent \/endpoint$/),
     textual("SETTLEMENT_URL", SETTLEMENT_TOKEN),
     textual("OPERATOR_CALLBACK_URL", OPERATOR_URL_TOKEN),
     textual("an account's key", accountKey.slice(-92), ACCOUNT_KEYS),
