@@ -188,7 +188,7 @@ it("a logout ends this console session, including copies of its cookie, but no o
 function stored(): Promise<number> {
   return runInDurableObject(
     deploymentObject(env),
-    (_, { storage }) => Array.from(storage.kv.list()).length,
+    (_, { storage }) => Array.from(storage.kv.list({ prefix: "session:" })).length,
   );
 }
 
