@@ -151,17 +151,19 @@ describe("a redelivery to an endpoint", () => {
     expect(redelivered(null)).toMatchObject({ terms: { endpoint: COPY } });
   });
 
-  it("during a pause the waiting attempt goes to the endpoint", () => {
+  it("during a pause the waiting attempt goes to the endpoint, and a repeated order changes nothing", () => {
     const first = apply(registered(), aReport(aCompletion()));
     const waiting = apply(first, anEndAs(1, "rejected"));
     const other = { ...ASKED, url: URL_A, copy: { name: "other" } } as const;
     const paused = aPolicy({ pausedAt: NOW });
-    const joined = callbackOf(apply(waiting, order({ endpoint: other }), NOW, paused));
-    expect(joined).toMatchObject({
+    const joined = apply(waiting, order({ endpoint: other }), NOW, paused);
+    expect(callbackOf(joined)).toMatchObject({
       url: URL_A,
       terms: { endpoint: other.copy },
       state: callbackOf(waiting).state,
     });
+    const again = transition(joined, order({ endpoint: other }), paused, NOW);
+    expect(again.kind).toBe("unchanged");
   });
 
   it("an order under the same key starts nothing, and conflicts when it names another receiver", () => {

@@ -3,7 +3,7 @@ import { type Policy, waitBeforeMs } from "../policy.ts";
 import { SECOND_MS } from "../time.ts";
 import { hostOf } from "../url.ts";
 import { type Attempt, type AttemptResult, type Callback, dueAt } from "../record/callback.ts";
-import { type CallbackTarget, scheduleOf } from "../record/callback-terms.ts";
+import { type CallbackTarget, isSameTarget, scheduleOf } from "../record/callback-terms.ts";
 import {
   NO_KEYED_REDELIVERIES,
   type RedeliveryOrder,
@@ -73,8 +73,7 @@ export function joinedRedelivery(
   target: CallbackTarget,
   order: RedeliveryOrder,
 ): Callback {
-  const isSame = target === callback && order.idempotencyKey === null;
-  if (isSame) return callback;
+  if (isSameTarget(target, callback) && order.idempotencyKey === null) return callback;
   const joined = withRedelivery(withTarget(callback, target), order);
   return hostOf(target.url) === hostOf(callback.url) ? joined : withoutRest(joined);
 }

@@ -84,6 +84,12 @@ export function targetOfRedelivery(
   return targetWith(callbackUrl, termsWith(scheduleMs, events, undefined));
 }
 
+/** Tells whether two receivers are the same, with all that the task stores about them. */
+export function isSameTarget(a: CallbackTarget, b: CallbackTarget): boolean {
+  // The members of the terms are always in the same order.
+  return a.url === b.url && JSON.stringify(a.terms) === JSON.stringify(b.terms);
+}
+
 /** Returns the endpoint that receives a callback, as a member. Without one there is no such member. */
 export function endpointOf(terms: CallbackTerms | undefined): Pick<CallbackTerms, "endpoint"> {
   return terms?.endpoint === undefined ? {} : { endpoint: terms.endpoint };
