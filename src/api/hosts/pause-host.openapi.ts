@@ -21,7 +21,7 @@ export const pauseHostDescription = {
   details:
     "A callback whose attempt is due meanwhile has the status `paused`. No attempt is lost or counted: each is made within ten minutes after the pause. A redelivery to the host rests too, and a test callback is refused with 409 `host_paused`. Needs no index.",
   request: {
-    example: { until: 1_767_225_600 },
+    example: {},
     fields: {
       until:
         "End of the pause in Unix seconds, at most 7 days ahead; by default in 24 hours. Callbacks then go on by themselves.",

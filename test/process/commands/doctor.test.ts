@@ -116,6 +116,7 @@ it("npm run doctor with a key of the role metrics sends no test callback, names 
   expect(status).toBe(0);
   expect(lines.filter((line) => !line.startsWith("ok"))).toEqual([
     expect.stringContaining("not checked  limits: "),
+    "not checked  offers: they cannot be read with this key (status 403)",
     expect.stringContaining("not checked  clock: "),
     "not checked  callback: set OPERATOR_KEY to a key with the role operate or all",
     expect.stringContaining("not checked  late alarms: there is no index"),

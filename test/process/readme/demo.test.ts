@@ -61,11 +61,12 @@ it.each([
   ["status of a callback", "callbacks", "callback"],
   ["outcome of an attempt", "attempts", "outcome"],
 ])(
-  "the tasks that npm run demo creates show every %s that the API description names",
+  "the tasks that npm run demo creates show every %s that the API description names, but for paused, which an operator orders",
   (_, name, filter) => {
     const line = new RegExp(`^ +${name}: (.*)$`, "m").exec(output)?.[1] ?? "";
     const shown = line.split(", ").map((entry) => entry.replace(/^\d+ /, ""));
-    expect(shown.toSorted()).toEqual(describedValues(filter).toSorted());
+    const described = describedValues(filter).filter((value) => value !== "paused");
+    expect(shown.toSorted()).toEqual(described.toSorted());
   },
 );
 
