@@ -34,7 +34,7 @@ export interface Signer {
   readonly key: CryptoKey;
 }
 
-/** What decides which secrets sign the callbacks of a task. */
+/** Account and endpoint of a task, which decide with which secrets its callbacks are signed. */
 export interface SignedFor {
   readonly account: Account | null;
   /** Endpoint that gets the callbacks. Absent when it is a URL alone. */

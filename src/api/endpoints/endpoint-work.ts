@@ -18,7 +18,8 @@ import type { Call } from "../operation.ts";
 import { type EndpointOwner, endpointsObject, forgetRelayDefault } from "./endpoint-client.ts";
 import type { EndpointSettings } from "./endpoint-schemas.ts";
 
-// What the operations on endpoints of accounts (account-endpoints.ts) and on those of the relay (relay-endpoints.ts) do.
+// The work of the operations on endpoints of accounts (account-endpoints.ts) and on those of the relay
+// (relay-endpoints.ts), which differ in their paths and permissions alone.
 
 type Context = Pick<Call<never, unknown, unknown>, "env" | "runtime" | "caller" | "origin">;
 

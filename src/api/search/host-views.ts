@@ -69,7 +69,7 @@ export function viewer(
   };
 }
 
-/** What is known of a host besides its counts. Times are Unix milliseconds, that of the last failure Unix seconds. */
+/** State of a host besides its counts: its failures and its pause. Times are Unix milliseconds, that of the last failure Unix seconds. */
 interface HostState {
   readonly failing: FailingHost | undefined;
   readonly pausedUntil: number | undefined;

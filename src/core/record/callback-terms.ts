@@ -21,7 +21,7 @@ export interface CallbackTerms {
 /** The receiver of a callback: a URL, with what the task stores about it. */
 export interface CallbackTarget {
   readonly url: string;
-  /** What the task has stored about its callback besides the URL. Absent when only the settings decide. */
+  /** Schedule, events and endpoint as the task has stored them. Absent when only the settings decide. */
   readonly terms?: CallbackTerms;
 }
 
@@ -36,7 +36,7 @@ export function scheduleOf(
   return terms?.scheduleMs ?? scheduleMs;
 }
 
-/** What the creator of a task has stated about its callback besides the URL. */
+/** Schedule and events of a callback as the creator of the task has stated them. */
 export interface StatedTerms {
   /** Waits before the attempts of the callback, in milliseconds. Absent when none were stated. */
   readonly callbackScheduleMs?: readonly number[];

@@ -16,9 +16,9 @@ export interface EndpointSecret {
 }
 
 /**
- * What a task stores of the endpoint that receives its callbacks, besides the URL, the
- * schedule and the events. The endpoint is not
- * read again, so a change or deletion of it changes neither the times nor the requests of the task.
+ * The part of an endpoint that a task stores besides the URL, the schedule and the events: its name, its sealed headers and
+ * its secret. The endpoint is not read again, so a change or deletion of it changes neither the times nor the requests of
+ * the task.
  */
 export interface EndpointCopy {
   readonly name: string;

@@ -9,21 +9,21 @@ import {
 /** Largest number of endpoints of an account, and of the relay. */
 export const MAX_ENDPOINTS = 20;
 
-/** What is set for an endpoint with `PUT …/endpoints/{endpoint}`. */
+/** Settings of an endpoint, as `PUT …/endpoints/{endpoint}` states them. */
 export interface EndpointOrder {
   readonly name: string;
   readonly url: string;
   /** Waits before the attempts of a callback, in milliseconds. Null when those of the settings hold. */
   readonly scheduleMs: readonly number[] | null;
   readonly events: CallbackEvents;
-  /** Null when the endpoint has no headers. */
+  /** Headers that are added to each callback. Null when there are none. */
   readonly headers: SealedHeaders | null;
   readonly hasOwnSecret: boolean;
 }
 
 /** An endpoint: a named receiver of callbacks, of an account or of the relay. */
 export interface StoredEndpoint extends Omit<EndpointOrder, "hasOwnSecret"> {
-  /** Null when the secret of the account or of the relay signs. */
+  /** Secret of the endpoint's own that signs. Null when the secret of the account or of the relay does. */
   readonly secret: EndpointSecret | null;
   /** Unix milliseconds. */
   readonly createdAt: number;

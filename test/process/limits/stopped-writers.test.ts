@@ -54,6 +54,7 @@ const task = await relay.client.register({ provider: "ark" });
 const PARAMS: Readonly<Record<string, string>> = {
   id: task.id,
   connection: "sandbox",
+  endpoint: "orders",
   "+path": "jobs",
   number: "1",
   output: "1",
