@@ -230,6 +230,21 @@ describe("calls that wait for a place", () => {
     expect(sentTo(outside)).toHaveLength(1);
   });
 
+  it("one that waits again for the place that it has lost takes no place of a queue that it has left before", async () => {
+    const outside = members();
+    const relay = await aQueuedRelay({ a: { in_flight: 1 }, b: { in_flight: 1 } });
+    const [a, b] = relay.names;
+    registerLate(a);
+    const { id } = await submitTo(relay, relay.pool, { headers: ASYNC });
+    await work(relay, id);
+    expect(await queueState(a)).toMatchObject({ waiting: 1 });
+    const call = await callOf(id);
+    expect(await call.grant({ connection: b, attempt: 1 })).toBe("gone");
+    expect(await call.grant({ connection: a, attempt: 1 })).toBe("taken");
+    await work(relay, id);
+    expect(sentTo(outside)).toHaveLength(1);
+  });
+
   it("one whose task was never registered gives its place back", async () => {
     members();
     const relay = await aQueuedRelay({ a: { in_flight: 1 } });

@@ -299,7 +299,10 @@ interface Granted {
   readonly next: QueuedCall | null;
 }
 
-/** Returns the effect of the news that a call has got a place. A call that has one already, or is gone, needs no other. */
+/**
+ * Returns the effect of the news that a call has got a place. A call that has one already, or is gone, needs no other. Nor
+ * does a call take a place at a connection that may not take it any more: it has left that queue, and the news is late.
+ */
 export function grantPlace(state: CallState | null, granted: GrantedPlace, now: number): Granted {
   const { connection, attempt } = granted;
   const used = placeUsedBy(state);
@@ -310,6 +313,7 @@ export function grantPlace(state: CallState | null, granted: GrantedPlace, now: 
   if (state?.kind !== "queued" || state.stay?.attempt !== attempt) {
     return { answer: "gone", next: null };
   }
+  if (!state.stay.connections.includes(connection)) return { answer: "gone", next: null };
   return { answer: "taken", next: withPlace(state, state.stay, connection, now) };
 }
 
