@@ -169,13 +169,20 @@ describe("the start of an attempt", () => {
   });
 
   it.each<[string, TaskRecord, number]>([
-    ["a later attempt than the one that waits", waiting, 2],
     ["an attempt that was refused, while the next waits", again, 1],
     ["an attempt that was refused, while the next is sent", apply(again, anAttemptStart(2)), 1],
   ])("%s is not sent", (_which, task, attempt) => {
     const event = anAttemptStart(attempt);
     expectUnchanged(task, event, LATER);
     expect(callStartOf(task, event)).toEqual({ kind: "gone" });
+  });
+
+  it("a later attempt than the one that waits is sent as the present one, because its sender has asked again for a place", () => {
+    const task = apply(waiting, anAttemptStart(2, MEMBER_B), LATER);
+    expect(task.submission).toMatchObject({ state: { kind: "sending" }, stay: { attempt: 2 } });
+    expect(callStartOf(task, anAttemptStart(2, MEMBER_B))).toMatchObject({ kind: "send" });
+    expect(callStartOf(task, anAttemptStart(1))).toEqual({ kind: "gone" });
+    expect(holdsPlace(task, SUBMISSION_ID, MEMBER_B, 1)).toBe(false);
   });
 
   it("the connection of an order to begin a call has no effect on a submission that is in no queue", () => {

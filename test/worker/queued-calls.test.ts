@@ -230,19 +230,27 @@ describe("calls that wait for a place", () => {
     expect(sentTo(outside)).toHaveLength(1);
   });
 
-  it("one that waits again for the place that it has lost takes no place of a queue that it has left before", async () => {
+  it("one that has lost its place waits again at all members of its pool, and takes no place that it was granted before", async () => {
     const outside = members();
     const relay = await aQueuedRelay({ a: { in_flight: 1 }, b: { in_flight: 1 } });
     const [a, b] = relay.names;
     registerLate(a);
     const { id } = await submitTo(relay, relay.pool, { headers: ASYNC });
+    const before = await waitFor(relay, b);
     await work(relay, id);
     expect(await queueState(a)).toMatchObject({ waiting: 1 });
+    expect(await queueState(b)).toMatchObject({ waiting: 1 });
     const call = await callOf(id);
-    expect(await call.grant({ connection: b, attempt: 1 })).toBe("gone");
-    expect(await call.grant({ connection: a, attempt: 1 })).toBe("taken");
-    await work(relay, id);
-    expect(sentTo(outside)).toHaveLength(1);
+    expect(await call.grant({ connection: a, attempt: 1 })).toBe("gone");
+    await work(relay, before);
+    await endJob(relay, before);
+    await workWithPlace(relay, id);
+    expect(sentTo(outside)).toHaveLength(2);
+    expect(await queueState(a)).toMatchObject({ waiting: 0 });
+    expect(await readTask(relay, id)).toMatchObject({
+      provider: b,
+      submission: { state: "accepted" },
+    });
   });
 
   it("one whose task was never registered gives its place back", async () => {

@@ -46,7 +46,7 @@ export function startCall(
   const submission = record?.submission ?? null;
   if (record === null || submission?.id !== event.submissionId) return UNKNOWN_TASK;
   if (!isOpen(record) || submission.state.kind !== "queued") return unchanged(record);
-  if (!isPresentAttempt(submission, event)) return unchanged(record);
+  if (attemptOf(event) < presentAttempt(submission)) return unchanged(record);
   if (submission.state.failsAt <= now) {
     // If the caller waits, the submission is about to be withdrawn (`endLostSubmission`).
     if (submission.isCall !== true) return unchanged(record);
@@ -54,7 +54,8 @@ export function startCall(
   }
   const version = nextVersion(record, now);
   const upstream = upstreamOf(record, submission, event);
-  return changed({ ...record, version, upstream, submission: sentNow(submission, policy, now) });
+  const sent = sentNow(withAttempt(submission, event), policy, now);
+  return changed({ ...record, version, upstream, submission: sent });
 }
 
 /** Returns the upstream of a call that is sent now: the connection that has a place for it, if it was in queues. */
@@ -67,9 +68,20 @@ function upstreamOf(
   return { ...upstream, connection };
 }
 
-/** Tells whether an order to begin a call is about the present attempt of a submission. */
-function isPresentAttempt({ stay }: Submission, { attempt = 1 }: CallStartedEvent): boolean {
-  return (stay?.attempt ?? 1) === attempt;
+function presentAttempt({ stay }: Submission): number {
+  return stay?.attempt ?? 1;
+}
+
+function attemptOf({ attempt = 1 }: CallStartedEvent): number {
+  return attempt;
+}
+
+/** Returns a submission whose present attempt is the one that is begun. */
+function withAttempt(submission: Submission, event: CallStartedEvent): Submission {
+  const { stay } = submission;
+  return stay === undefined
+    ? submission
+    : { ...submission, stay: { ...stay, attempt: attemptOf(event) } };
 }
 
 /** Returns what becomes of the call of a submission after the order to begin it (`startCall`). */
@@ -78,7 +90,7 @@ export function callStartOf(record: TaskRecord | null, event: CallStartedEvent):
   if (record === null || submission?.id !== event.submissionId) return GONE;
   const { state } = submission;
   if (record.status === "charging") return isToBeCharged(record) ? { kind: "wait" } : GONE;
-  if (state.kind !== "sending" || !isPresentAttempt(submission, event)) return GONE;
+  if (state.kind !== "sending" || attemptOf(event) !== presentAttempt(submission)) return GONE;
   const { recordedAt } = record;
   return { kind: "send", endsAt: state.endsAt, customerKey: sealedKeyOf(record), recordedAt };
 }

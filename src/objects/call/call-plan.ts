@@ -218,19 +218,19 @@ export function needsPlace({ isBegun, place, since }: CallStay, now: number): bo
 export function beginCall(queued: QueuedCall, now: number): QueuedCall {
   const { ask, stay } = queued;
   if (stay === undefined) return { ...queued, ask: { ...ask, retryAt: now } };
-  const begun = { ...queued, stay: { ...stay, ...placeToAskFor(stay, now), isBegun: true } };
+  const isLost = stay.place !== null && needsPlace(stay, now);
+  const begun = { ...queued, stay: { ...(isLost ? askingAgain(stay) : stay), isBegun: true } };
   if (stay.place !== null) return { ...begun, ask: { retryAt: now, tries: 0 } };
   // A queue that could not be reached is asked again soon.
   return ask.tries > 0 ? { ...begun, ask: soonest(ask, now) } : watchQueues(begun, now);
 }
 
 /**
- * Returns where a call asks for the place again that it may have lost: only there, because it has left the queues of the
- * other connections, and these may get this order late.
+ * Returns the stay of a call that asks again for a place, because the queue may have taken back the one that it had. It
+ * asks as another attempt: orders to leave queues as the present one may still be under way, and news of its places too.
  */
-function placeToAskFor(stay: CallStay, now: number): Partial<CallStay> {
-  if (stay.place === null || !needsPlace(stay, now)) return {};
-  return { connections: [stay.place], place: null };
+function askingAgain(stay: CallStay): CallStay {
+  return { ...stay, place: null, attempt: stay.attempt + 1 };
 }
 
 /** Returns a plan that is due no later than after the first wait of a repetition. */
@@ -299,10 +299,7 @@ interface Granted {
   readonly next: QueuedCall | null;
 }
 
-/**
- * Returns the effect of the news that a call has got a place. A call that has one already, or is gone, needs no other. Nor
- * does a call take a place at a connection that may not take it any more: it has left that queue, and the news is late.
- */
+/** Returns the effect of the news that a call has got a place. A call that has one already, or is gone, needs no other. */
 export function grantPlace(state: CallState | null, granted: GrantedPlace, now: number): Granted {
   const { connection, attempt } = granted;
   const used = placeUsedBy(state);
@@ -313,7 +310,6 @@ export function grantPlace(state: CallState | null, granted: GrantedPlace, now: 
   if (state?.kind !== "queued" || state.stay?.attempt !== attempt) {
     return { answer: "gone", next: null };
   }
-  if (!state.stay.connections.includes(connection)) return { answer: "gone", next: null };
   return { answer: "taken", next: withPlace(state, state.stay, connection, now) };
 }
 
