@@ -1,6 +1,7 @@
 import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it, vi } from "vitest";
+import * as z from "zod";
 import { AccountObject } from "../../src/objects/account/account-object.ts";
 import { CallObject } from "../../src/objects/call/call-object.ts";
 import type { StoredCall } from "../../src/objects/call/call-plan.ts";
@@ -10,6 +11,7 @@ import { aKey, anAccount, balanceOf } from "./accounts.ts";
 import { callWith, invalid, refusal } from "./client.ts";
 import { pass, until, useClock } from "./clock.ts";
 import { stored, wake } from "./objects.ts";
+import { namespaceWith } from "./lost-calls.ts";
 import { answering } from "./outside.ts";
 import {
   aQueuedRelay,
@@ -251,6 +253,31 @@ describe("calls that wait for a place", () => {
       provider: b,
       submission: { state: "accepted" },
     });
+  });
+
+  it("one that nobody told of its registration asks for a place again, and once more within seconds if it is interrupted", async () => {
+    members();
+    const relay = await aQueuedRelay({ a: { in_flight: 1 } });
+    const [a] = relay.names;
+    await waitFor(relay, a);
+    const begun = vi.spyOn(CallObject.prototype, "begin").mockResolvedValue(true);
+    const { id } = await submitTo(relay, a, { headers: ASYNC });
+    await until(() => begun.mock.calls.length > 0);
+    pass(MINUTE);
+    const [asked, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const ask = async (put: () => Promise<unknown>) => {
+      asked.resolve();
+      await answered.promise;
+      return await put();
+    };
+    const QUEUES = namespaceWith(env.QUEUES, { ask });
+    const working = work({ ...relay, bindings: { ...relay.bindings, QUEUES } }, id);
+    await asked.promise;
+    const plan = z.looseObject({ ask: z.object({ retryAt: z.number() }) });
+    expect(plan.parse(await stateOf(id)).ask.retryAt).toBeLessThanOrEqual(Date.now() + 10 * SECOND);
+    answered.resolve();
+    await working;
+    expect(await queueState(a)).toMatchObject({ held: 1, waiting: 1 });
   });
 
   it("one whose task was never registered gives its place back", async () => {
@@ -622,6 +649,33 @@ describe("calls whose callers wait", () => {
     const again = await submitTo(relay, relay.pool);
     expect(await refusal(again.response)).toEqual({ status: 429, code: "connection_busy" });
     expect(again.response.headers.get("Retry-After")).toBe("15");
+  });
+
+  it.each<[string, () => void]>([
+    [
+      "cannot be told of the refusal",
+      () => {
+        vi.spyOn(TaskObject.prototype, "refuseCall").mockImplementation(() => {
+          throw new Error("unreachable");
+        });
+      },
+    ],
+    [
+      "does not begin the next attempt",
+      () => {
+        vi.spyOn(TaskObject.prototype, "startCall").mockResolvedValue({ kind: "gone" });
+      },
+    ],
+  ])("get the refusal, and are sent to no other member, when the task %s", async (_, prepare) => {
+    const outside = members();
+    outside.on(A, BUSY);
+    const relay = await aQueuedRelay({ a: { in_flight: 1 }, b: { in_flight: 1 } });
+    const [, b] = relay.names;
+    prepare();
+    const { response } = await submitTo(relay, relay.pool);
+    expect(response.status).toBe(429);
+    expect(outside.sentTo(B)).toEqual([]);
+    await until(async () => (await queueState(b)).held === 0);
   });
 
   it("are sent to no other member after an outcome that is unknown", async () => {

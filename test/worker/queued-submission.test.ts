@@ -11,7 +11,7 @@ import { anOutside } from "./outside.ts";
 import { aReceiver } from "./receiver.ts";
 import { started } from "./started.ts";
 import { type Submitted, submitted } from "./submitted-tasks.ts";
-import { cancel, read } from "./tasks.ts";
+import { cancel, erase, read } from "./tasks.ts";
 
 useClock();
 
@@ -120,6 +120,20 @@ describe("a task whose call waits in the queues of a pool", () => {
       return (await placesAt(MEMBER_A)) === 0;
     });
   });
+});
+
+it("a task that is erased leaves the queues that could not be reached at its end", async () => {
+  aReceiver();
+  const task = await submitted(CALL);
+  await ask(task, MEMBER_A);
+  const left = vi.spyOn(QueueObject.prototype, "leave").mockImplementation(() => {
+    throw new Error("unreachable");
+  });
+  await cancel(task.id);
+  await until(() => left.mock.calls.length === 2);
+  left.mockRestore();
+  expect((await erase(task.id)).status).toBe(204);
+  expect(await placesAt(MEMBER_A)).toBe(0);
 });
 
 describe("a refused attempt", () => {

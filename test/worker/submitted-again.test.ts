@@ -1,8 +1,9 @@
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
+import { QueueObject } from "../../src/objects/queue/queue-object.ts";
 import { aKey, anAccount, balanceOf } from "./accounts.ts";
 import { callWith } from "./client.ts";
-import { until, useClock } from "./clock.ts";
+import { pass, until, useClock } from "./clock.ts";
 import { stored, wake } from "./objects.ts";
 import { answering, type Outside } from "./outside.ts";
 import {
@@ -120,6 +121,21 @@ it("a job of a pool with failures that has failed is submitted to the next membe
   await until(async () => (await queueState(b)).held === 0);
   await work(relay, id);
   expect(await stateOf(id)).toBeNull();
+});
+
+it("a job that has failed is followed by another only when its queue has confirmed that its place is free", async () => {
+  const outside = jobs(CRASHED);
+  const { relay, id } = await aRunningJob();
+  const left = vi.spyOn(QueueObject.prototype, "leave").mockImplementation(() => {
+    throw new Error("unreachable");
+  });
+  await failOver(relay, id);
+  expect(await stateOf(id)).toMatchObject({ kind: "kept" });
+  left.mockRestore();
+  pass(10 * SECOND);
+  await work(relay, id);
+  expect(sentTo(outside)).toHaveLength(2);
+  expect(await queueState(relay.names[0])).toMatchObject({ held: 0 });
 });
 
 it("a job that has failed at each member of a pool ends its task with the last failure, and its price is returned once", async () => {

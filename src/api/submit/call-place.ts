@@ -163,7 +163,8 @@ async function nextPlace(
   const start = await taskClient(submitCall.env, event.id)
     .startCall({ type: "call_started", submissionId, ...place })
     .catch(() => null);
-  if (start?.kind === "send" && (await isKept(plan, place, since, submitCall))) return place;
+  // The task begins an attempt only soon after the refusal, before the queue asks it about the place.
+  if (start?.kind === "send") return place;
   await leaveAll(plan, place, submitCall);
   return null;
 }

@@ -75,6 +75,8 @@ export class World {
   readonly #via = new Map<string, string>();
   /** Submissions whose calls are submitted to further members of the pool when their jobs have failed. */
   readonly #followed = new Set<string>();
+  /** The submissions of tasks that have not confirmed that they have left their queues. */
+  readonly #inQueues = new Map<string, Submission>();
   /** Status with which the task of each submission has ended. */
   readonly ended = new Map<string, "completed" | "failed">();
 
@@ -382,10 +384,28 @@ export class World {
     if (place.kind === "QUEUES") return this.#rules.check(place, this.deployment, clock.now);
     if (place.kind !== "TASKS") return;
     const record = recordOf(this.machine, place.name);
+    this.#checkLeft(place.name, record?.submission ?? null);
     const id = record?.submission?.id;
     if (id === undefined) return;
     if (record !== null) this.#checkEnd(record, id);
     if (!this.#registeredAt.has(id)) this.#registeredAt.set(id, clock.passed);
+  }
+
+  /** Requires that a task of which a job ran counts its queues as left only when none has a row of it. */
+  #checkLeft(taskId: string, submission: Submission | null): void {
+    const known = this.#inQueues.get(taskId);
+    if (submission?.stay !== undefined) return void this.#inQueues.set(taskId, submission);
+    this.#inQueues.delete(taskId);
+    // A late question brings a row back, which the queue finds later.
+    if (known?.state.kind !== "accepted" || this.#isOutOfOrder) return;
+    for (const name of known.stay?.connections ?? []) {
+      const rows = rowsOf(this.machine.place("QUEUES", name));
+      if (!rows.some(({ submissionId }) => submissionId === known.id)) continue;
+      this.report(
+        "a task counts its queues as left only when they know it",
+        `${taskId} at ${name}`,
+      );
+    }
   }
 
   /** Requires that a task ends once, and not by a failure after which another member of the pool was to be tried. */
