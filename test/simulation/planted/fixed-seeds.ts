@@ -7,9 +7,9 @@ export const FIXED: Hunt = {
   lives: 5_000,
 };
 
-/** The same for the lives of relays with queues. */
+/** The same for relays with queues. */
 export const FIXED_QUEUES: Hunt = {
   kind: "queues",
   seeds: [20_261_129, 77_120_431, 640_018_202],
-  lives: 3_000,
+  lives: 5_000,
 };

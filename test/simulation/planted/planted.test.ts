@@ -1,21 +1,34 @@
 import { expect, it } from "vitest";
-import { BUGS } from "./bugs.ts";
-import { FIXED } from "./fixed-seeds.ts";
+import { BUGS, QUEUE_BUGS } from "./bugs.ts";
+import { FIXED, FIXED_QUEUES } from "./fixed-seeds.ts";
 import { findBugs, isFound, requireControl } from "./mutated-copy.ts";
 
 const [first] = BUGS;
 
-it("in the simulated tasks that serve to find bugs planted in the relay, the relay without a planted bug breaks no promise", async () => {
-  await requireControl(FIXED);
-});
+it.each([
+  ["simulated tasks", FIXED],
+  ["simulated relays with queues", FIXED_QUEUES],
+])(
+  "in the %s that serve to find planted bugs, the relay without a planted bug breaks no promise",
+  async (_, hunt) => {
+    await requireControl(hunt);
+  },
+);
 
 it("the check that a relay without planted bugs breaks no promise fails when it is run on a relay with a planted bug", async () => {
   await expect(requireControl(FIXED, first)).rejects.toThrow(/breaks a promise in life \d+/);
 });
 
-it("the simulation finds every bug that is planted in the relay within 5,000 simulated tasks, from each of three seeds", async () => {
-  expect(BUGS.length).toBeGreaterThanOrEqual(101);
-  const found = await findBugs(BUGS, FIXED, () => {});
-  const survivors = BUGS.filter((bug) => !isFound(found.get(bug) ?? [])).map(({ what }) => what);
-  expect(survivors).toEqual([]);
-});
+it.each([
+  ["tasks", BUGS, FIXED, 101],
+  ["relays with queues", QUEUE_BUGS, FIXED_QUEUES, 80],
+])(
+  "every bug that is planted in the relay is found within 5,000 simulated %s, from each of three seeds",
+  async (_, bugs, hunt, count) => {
+    expect(bugs.length).toBeGreaterThanOrEqual(count);
+    expect(hunt.lives).toBe(5_000);
+    const found = await findBugs(bugs, hunt, () => {});
+    const survivors = bugs.filter((bug) => !isFound(found.get(bug) ?? [])).map(({ what }) => what);
+    expect(survivors).toEqual([]);
+  },
+);
