@@ -328,6 +328,7 @@ it("when no place for the job of an MCP tool's call is free, the result has the 
   expect(textOf(waiting)).toMatch(/^No place .* is free, so the job waits for one\./);
   expect(waiting.structuredContent).toMatchObject({ task: { submission: { state: "queued" } } });
   const repeated = await callTool("clip", { content: CONTENT }, asking);
+  expect(textOf(repeated)).toMatch(/^A call with the same key has submitted the job before\./);
   expect(taskIdIn(repeated)).toBe(taskIdIn(waiting));
   expect(sentTo(outside)).toHaveLength(1);
   expect(await booksOf(account)).toEqual(["grant 100", `charge ${PRICE}`]);
