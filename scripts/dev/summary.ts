@@ -4,10 +4,18 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { operatorKeyIn } from "../operator-keys.ts";
 
+interface Fault {
+  readonly path: string;
+  readonly message: string;
+}
+
+/** The members of the answer to `GET /healthz` that the summary shows. */
 interface Health {
-  readonly issues?: readonly { readonly path: string; readonly message: string }[];
+  readonly issues?: readonly Fault[];
   readonly configuration?: Readonly<Record<string, unknown>>;
   readonly connections?: Readonly<Record<string, unknown>>;
+  readonly pools?: Readonly<Record<string, unknown>>;
+  readonly disabled?: readonly { readonly issues: readonly Fault[] }[];
 }
 
 const LOOK_EVERY_MS = 200;
@@ -34,9 +42,7 @@ export async function summaryOf(origin: string): Promise<string> {
     `Relay: ${origin}`,
     `Console: ${origin}/, where the operator key logs in`,
     keyLine(),
-    health.issues === undefined
-      ? `Switched on: ${switchedOn(health).join(", ") || "nothing"}`
-      : `Misconfigured: ${health.issues.map(({ path, message }) => `${path} ${message}`).join("; ")}`,
+    ...settingLines(health),
     "",
   ].join("\n");
 }
@@ -51,12 +57,33 @@ function localKey(): string | null {
   return operatorKeyIn(devVars, "statistics");
 }
 
-function switchedOn({ configuration = {}, connections = {} }: Health): readonly string[] {
+/** Returns lines that say what is switched on, and what does not work because of faults in the configuration. */
+export function settingLines(health: Health): readonly string[] {
+  const { issues, disabled = [] } = health;
+  if (issues !== undefined) return [`Misconfigured: ${faultsText(issues)}`];
+  const on = `Switched on: ${switchedOn(health).join(", ") || "nothing"}`;
+  const faults = disabled.flatMap((connection) => connection.issues);
+  return faults.length === 0 ? [on] : [on, `Disabled by faults: ${faultsText(faults)}`];
+}
+
+function faultsText(faults: readonly Fault[]): string {
+  return faults.map(({ path, message }) => `${path} ${message}`).join("; ");
+}
+
+function switchedOn({
+  configuration = {},
+  connections = {},
+  pools = {},
+}: Health): readonly string[] {
   const settings = Object.entries(configuration).flatMap(([name, value]) => {
     if (value === true) return name;
     // By default links to outputs have the address of the relay.
     if (name === "OUTPUTS_URL" && value === configuration["PUBLIC_URL"]) return [];
     return typeof value === "string" && name.endsWith("_URL") ? `${name}=${value}` : [];
   });
-  return [...settings, ...Object.keys(connections).map((name) => `connection ${name}`)];
+  return [...settings, ...named("connection", connections), ...named("pool", pools)];
+}
+
+function named(kind: string, entries: object): readonly string[] {
+  return Object.keys(entries).map((name) => `${kind} ${name}`);
 }

@@ -194,16 +194,22 @@ function draftsOf(variable: string, value: unknown): Result<Drafts, ConfigIssue>
       disabled: declared.flatMap((read) => (read.kind === "disabled" ? read.connection : [])),
     });
   }
-  // The message says where in the JSON the fault is. It never contains the value, which may be a key.
-  const wrong = (parsed.error?.issues ?? []).map((issue) => {
-    const keys = issue.code === "unrecognized_keys" ? issue.keys : [];
-    return [...issue.path, ...keys].join(".");
-  });
-  const places = [...dropped, ...wrong.filter(Boolean)];
+  return failure({ path: variable, message: faultIn(parsed.error?.issues ?? [], dropped) });
+}
+
+/**
+ * Returns what is wrong with a variable, and where in its JSON. The text never contains the value, which may be a key.
+ * @param dropped places of faults that the schema has not reported.
+ */
+function faultIn(issues: readonly z.core.$ZodIssue[], dropped: readonly string[]): string {
+  const unknown = issues.flatMap(({ path, ...issue }) =>
+    issue.code === "unrecognized_keys" ? issue.keys.map((key) => [...path, key].join(".")) : [],
+  );
+  if (unknown.length > 0) return `has an unknown member at ${unknown.join(", ")}`;
+  const places = [...dropped, ...issues.map(({ path }) => path.join(".")).filter(Boolean)];
   const where = places.length === 0 ? "" : ` (see ${places.join(", ")})`;
   const shape = '{"ark-cn": {"provider": "ark", "key": "…", "base_url": "…"}}';
-  const message = `must be JSON like ${shape}, with names of a-z 0-9 -${where}`;
-  return failure({ path: variable, message });
+  return `must be JSON like ${shape}, with names of a-z 0-9 -${where}`;
 }
 
 /**

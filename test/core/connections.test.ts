@@ -167,7 +167,17 @@ it.each([
     "which CONNECTIONS defines already",
   ],
   [{ CONNECTIONS: `{"__proto__":{"key":"${MARK}"}}` }, "CONNECTIONS", "(see __proto__)"],
-  [{ CONNECTIONS: `{"a":{"__proto__":{"key":"${MARK}"}}}` }, "CONNECTIONS", "a.__proto__"],
+  [{ CONNECTIONS: { a: { ...KEY, base_url: MARK.length } } }, "CONNECTIONS", "(see a.base_url)"],
+  [
+    { CONNECTIONS: { a: { ...KEY, in_fligth: MARK } } },
+    "CONNECTIONS",
+    "has an unknown member at a.in_fligth",
+  ],
+  [
+    { CONNECTIONS: `{"a":{"__proto__":{"key":"${MARK}"}}}` },
+    "CONNECTIONS",
+    "has an unknown member at a.__proto__",
+  ],
   [{ CONNECTIONS: {}, CONNECTIONS_2: { ark: KEY } }, "CONNECTIONS_2", "the name of a provider"],
   [{ CONNECTIONS: {}, CONNECTIONS_2: { a: { ...KEY, key: "ü" } } }, "CONNECTIONS_2", "printable"],
 ])(

@@ -239,12 +239,16 @@ it("GET /metrics has the places of each connection with a limit, who waits, and 
   expect(await metrics({ CONNECTIONS })).toEqual(
     expect.arrayContaining([
       ...gauge("places_permitted", "Jobs that a connection may have in flight.", ...both(1, 2)),
-      ...gauge("places_held", "Jobs that it has in flight.", ...both(1, 0)),
+      ...gauge("places_held", "Jobs that a connection has in flight.", ...both(1, 0)),
       ...gauge("queue_waiting", "Submissions that wait for a place.", ...both(2, 0)),
-      ...gauge("queue_oldest_seconds", "Wait of the first of these.", ...both(3, 0)),
+      ...gauge(
+        "queue_oldest_seconds",
+        "Wait of the submission that has waited longest for a place.",
+        ...both(3, 0),
+      ),
       ...gauge(
         "queue_wait_seconds",
-        "Wait before the latest 1,000 grants.",
+        "Waits of the submissions that got the latest places.",
         `{connection="${name}",quantile="0.5"} 0`,
         `{connection="${name}",quantile="0.99"} 0`,
       ),

@@ -26,9 +26,9 @@ export const CallbackSchedule = z.pipe(
 
 /**
  * Returns the waits in the text of the header `Relay-Callback-Schedule` in the form that `CallbackSchedule` takes.
- * @param numberOf returns the number that a text spells, or any text that spells none as it is.
+ * @param numberOf returns the number that a text spells; undefined for a text that spells none.
  */
-export function scheduleIn(text: string, numberOf: (text: string) => unknown): unknown {
+export function scheduleIn(text: string, numberOf: (text: string) => number | undefined): unknown {
   return text === "day" ? text : text.split(",").map((wait) => numberOf(wait.trim()));
 }
 

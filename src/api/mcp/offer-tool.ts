@@ -2,10 +2,11 @@ import type { Offer, OfferedTool } from "../../core/offers/offer.ts";
 import { firstChars, wellFormed } from "../../core/text.ts";
 import { accountOf, type Caller } from "../../objects/task/caller.ts";
 import { Problem } from "../http/problem.ts";
-import { Unread } from "../operation.ts";
+import { type Context, Unread } from "../operation.ts";
 import { argumentSchema } from "../offers/offer-schema.ts";
 import { priceText } from "../offers/price-text.ts";
-import { OfferedJob, submitOffer } from "../submit/submit-offer.ts";
+import { RESPOND_ASYNC } from "../submit/preference.ts";
+import { OfferedJob, type OfferSubmitted, submitOffer } from "../submit/submit-offer.ts";
 import { submitOfferRoute } from "../submit/submit-offer-route.ts";
 import type { Submitted } from "../submit/submitted.ts";
 import { readTask } from "../tasks/read-task.ts";
@@ -16,7 +17,10 @@ import { inputSchemaOf, type Tool, type ToolCall, type ToolOutcome } from "./too
 const MAX_REFUSAL_CHARS = 2_000;
 const LATER = "The call answers at once; what is generated comes later, as the result of a task.";
 const STARTED = "The job was submitted.";
+const WAITING = "No place for another job is free, so the job waits for one.";
 const REPEATED = "A call with the same key has submitted the job before.";
+/** Codes of problems after which the same submission, if its caller does not wait for the upstream, gets the task. */
+const AT_ONCE: ReadonlySet<string> = new Set(["connection_busy", "submission_running"]);
 
 /**
  * Returns the MCP tool with which a caller submits jobs of an offer. Its description states the price that the caller
@@ -40,30 +44,44 @@ export function offerTool(offer: Offer, tool: OfferedTool, caller: Caller): Tool
   };
 }
 
-/** Submits a job of an offer for the call of an MCP tool, as `POST /v1/submit/{offer}` does. */
+/**
+ * Submits a job of an offer for the call of an MCP tool, as `POST /v1/submit/{offer}` does. If no place is free for the
+ * job, it waits for one, because the caller follows its task anyway.
+ */
 async function submitOffered(
   { name }: Offer,
   { caller, context, given, idempotencyKey }: ToolCall,
 ): Promise<ToolOutcome> {
-  try {
-    const submitted = await submitOffer.perform(
+  // A submission with a price needs a key.
+  const key = idempotencyKey ?? crypto.randomUUID();
+  const submit = async (headers: Headers, counted: Context["counted"]) =>
+    await submitOffer.perform(
       {
         params: { offer: name },
-        body: new Unread(() => new OfferedJob(new Headers(), { json: given })),
-        // A submission with a price needs a key.
-        idempotencyKey: idempotencyKey ?? crypto.randomUUID(),
+        body: new Unread(() => new OfferedJob(headers, { json: given })),
+        idempotencyKey: key,
       },
       caller,
-      context,
+      { ...context, counted },
     );
-    if (submitted.kind === "refused") {
-      return { kind: "result", result: await refusalOf(submitted.answer) };
-    }
-    const { task, statusUrl, isReplayed } = submitted;
-    return { kind: "started", task, statusUrl, note: isReplayed ? REPEATED : STARTED };
+  try {
+    return await outcomeOf(await submit(new Headers(), context.counted), STARTED);
   } catch (error) {
-    return await unknownStart(error, caller, context);
+    if (!(error instanceof Problem) || !AT_ONCE.has(error.code)) {
+      return await unknownStart(error, caller, context);
+    }
+    const headers = new Headers({ Prefer: RESPOND_ASYNC });
+    return await outcomeOf(await submit(headers, "LIMIT_SUBMITS"), WAITING);
   }
+}
+
+/** @param note sentence about a job that was not submitted before. */
+async function outcomeOf(submitted: OfferSubmitted, note: string): Promise<ToolOutcome> {
+  if (submitted.kind === "refused") {
+    return { kind: "result", result: await refusalOf(submitted.answer) };
+  }
+  const { task, statusUrl, isReplayed } = submitted;
+  return { kind: "started", task, statusUrl, note: isReplayed ? REPEATED : note };
 }
 
 /**

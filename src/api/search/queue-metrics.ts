@@ -20,7 +20,7 @@ export function queueMetrics(queues: readonly ConnectionQueue[], now: number): r
     ),
     gauge(
       "places_held",
-      "Jobs that it has in flight.",
+      "Jobs that a connection has in flight.",
       each(({ state }) => state.held),
     ),
     gauge(
@@ -30,10 +30,14 @@ export function queueMetrics(queues: readonly ConnectionQueue[], now: number): r
     ),
     gauge(
       "queue_oldest_seconds",
-      "Wait of the first of these.",
+      "Wait of the submission that has waited longest for a place.",
       each(({ state }) => Math.max(now - (state.oldestSince ?? now), 0) / 1000),
     ),
-    gauge("queue_wait_seconds", "Wait before the latest 1,000 grants.", queues.flatMap(waitsOf)),
+    gauge(
+      "queue_wait_seconds",
+      "Waits of the submissions that got the latest places.",
+      queues.flatMap(waitsOf),
+    ),
   ];
 }
 

@@ -6,7 +6,9 @@ import type { Price } from "../../core/record/price-rule.ts";
 import { readerOf, type Caller } from "../../objects/task/caller.ts";
 import { CallbackEventList, eventsIn } from "../callbacks/callback-event-list.ts";
 import { CallbackSchedule, scheduleIn } from "../callbacks/callback-schedule.ts";
+import { jsonPointer } from "../http/body.ts";
 import { AccountId, TaskId, TimeS } from "../http/fields.ts";
+import { messageOf } from "../http/issue-message.ts";
 import { type Issue, invalidRequest, Problem } from "../http/problem.ts";
 import { Labels } from "../tasks/task-schemas.ts";
 
@@ -30,6 +32,7 @@ export interface RelayHeaders {
 
 const PREFIX = "relay-";
 const WHOLE = /^\d{1,16}$/;
+const A_NUMBER = "a whole number";
 const Credits = z.int().check(z.minimum(1));
 
 /**
@@ -65,20 +68,24 @@ export function readRelayHeaders(headers: Headers, caller: Caller): RelayHeaders
   if (!isOperator && denied !== undefined) {
     throw new Problem("forbidden", { detail: `Only operators may send the header ${denied}.` });
   }
-  const read = <T>(name: string, schema: z.ZodMiniType<T>, parse: (text: string) => unknown) => {
+  const read = <T>(
+    name: string,
+    schema: z.ZodMiniType<T>,
+    parse: (text: string) => unknown,
+    form = "JSON",
+  ) => {
     const text = headers.get(name);
     if (text === null) return null;
     const value = parse(text);
-    const parsed = schema.safeParse(value);
-    if (parsed.success) return parsed.data;
-    const [issue] = parsed.error.issues;
-    const message = value === undefined ? "must be JSON" : (issue?.message ?? "is not valid");
-    const place =
-      value === undefined ? "" : (issue?.path ?? []).map((member) => `/${String(member)}`).join("");
-    issues.push({ path: `/${name}${place}`, message });
+    const { data, error } = schema.safeParse(value, { error: messageOf });
+    if (error === undefined) return data;
+    const [issue] = error.issues;
+    const isOfForm = value !== undefined && issue !== undefined;
+    const message = isOfForm ? issue.message : `must be ${form}`;
+    issues.push({ path: `/${name}${isOfForm ? jsonPointer(issue.path) : ""}`, message });
     return null;
   };
-  const credits = read("Relay-Credits", Credits, wholeNumber);
+  const credits = read("Relay-Credits", Credits, wholeNumber, A_NUMBER);
   const price = read("Relay-Price", PriceForm, parseJsonAsSent);
   const header = headers.has("Relay-Price") ? "Relay-Price" : "Relay-Credits";
   const found: RelayHeaders = {
@@ -89,8 +96,8 @@ export function readRelayHeaders(headers: Headers, caller: Caller): RelayHeaders
     callbackEvents: read("Relay-Callback-Events", CallbackEventList, eventsIn),
     metadata: read("Relay-Metadata", Labels, parseJsonAsSent),
     taskId: read("Relay-Task-Id", TaskId, (text) => text),
-    deadlineAtS: read("Relay-Deadline-At", TimeS, wholeNumber),
-    startByS: read("Relay-Start-By", TimeS, wholeNumber),
+    deadlineAtS: read("Relay-Deadline-At", TimeS, wholeNumber, A_NUMBER),
+    startByS: read("Relay-Start-By", TimeS, wholeNumber, A_NUMBER),
     accountId: read("Relay-Account", AccountId, (text) => text),
     price: pricedBy(header, price ?? (credits === null ? null : { credits })),
   };
@@ -117,10 +124,7 @@ function unknownHeaders(headers: Headers, isOperator: boolean): Issue[] {
   return unknown.map((name) => ({ path: `/${name}`, message }));
 }
 
-/**
- * Returns the number that a text of decimal digits spells. Any other text is returned unchanged, and is refused later
- * by the schema of the number.
- */
-function wholeNumber(text: string): unknown {
-  return WHOLE.test(text) ? Number(text) : text;
+/** Returns the number that a text of decimal digits spells; undefined for any other text. */
+function wholeNumber(text: string): number | undefined {
+  return WHOLE.test(text) ? Number(text) : undefined;
 }

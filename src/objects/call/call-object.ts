@@ -148,10 +148,9 @@ const REST_MS = MINUTE_MS;
  * for a place at another member (`follow`); the task is also asked now and then, in case this was lost.
  *
  * The call is sent again only after a proof that it has started nothing, or that what it has started has failed: before it
- * is sent, the state `sending` is
- * stored, and an alarm that finds this state reports that the outcome is unknown. A refusal is stored before it is
- * reported to the task and the queue, and only then the call asks for another place. `passOn` stores no state before it
- * sends, because each object without a name gets one such order in all.
+ * is sent, the state `sending` is stored, and an alarm that finds this state reports that the outcome is unknown. A
+ * refusal is stored before it is reported to the task and the queue, and only then the call asks for another place.
+ * `passOn` stores no state before it sends, because each object without a name gets one such order in all.
  */
 export class CallObject extends DurableObject<CallBindings> {
   /** The caller to whom this instance passes an answer on. Null when it makes no such call. */

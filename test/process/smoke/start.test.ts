@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 import { startArguments } from "../../../scripts/dev/start-arguments.ts";
+import { settingLines } from "../../../scripts/dev/summary.ts";
 
 const DEV = '[dev]\nip = "127.0.0.1"\nport = 9000\nlocal_protocol = "https"\n';
 
@@ -56,6 +57,19 @@ it.each([
     expect(args).toEqual(words(given + listen));
   },
 );
+
+it("npm start names the connections and pools that work, and the faults of those that do not", () => {
+  const lines = settingLines({
+    configuration: { SANDBOX: true, LISTEN: false },
+    connections: { "kling-a": {}, "kling-b": {} },
+    pools: { kling: {} },
+    disabled: [{ issues: [{ path: "CONNECTIONS.ark-0.in_flight", message: "is wrong" }] }],
+  });
+  expect(lines).toEqual([
+    "Switched on: SANDBOX, connection kling-a, connection kling-b, pool kling",
+    "Disabled by faults: CONNECTIONS.ark-0.in_flight is wrong",
+  ]);
+});
 
 function words(text: string): string[] {
   return text.split(" ").filter((word) => word !== "");

@@ -4,6 +4,7 @@ import { aKey, anAccount, balanceOf, booksOf } from "../accounts.ts";
 import { callWith, refusal } from "../client.ts";
 import { useClock } from "../clock.ts";
 import { restart } from "../objects.ts";
+import { aQueuedRelay, members, sentTo, submitTo } from "../queued-relay.ts";
 import { connectionsWith, DECLARATIONS } from "../../providers/declarations.ts";
 import { answering, anOutside } from "../outside.ts";
 import { aRateLimit } from "../rate-limits.ts";
@@ -311,6 +312,26 @@ it("calls of an MCP tool with the same idempotency key in _meta submit one job; 
   expect([outside.sentTo(ARK).length, await balanceOf(account)]).toEqual([1, 1_000 - PRICE]);
   const other = await callTool(ARK_TOOL, { content: CONTENT, duration: 9 }, asking);
   expect(other.structuredContent).toMatchObject({ code: "idempotency_key_reused" });
+});
+
+it("when no place for the job of an MCP tool's call is free, the result has the task that waits for one, also when the call is repeated", async () => {
+  const outside = members();
+  const tool = { ...JSON.parse(OFFERED.OFFERS)[0], tool: "clip" };
+  const limited = await aQueuedRelay({ a: { in_flight: 1 } });
+  const [connection] = limited.names;
+  const OFFERS = JSON.stringify([{ ...tool, connection }]);
+  const bindings = { ...limited.bindings, OFFERS, LIMIT_SUBMITS: aRateLimit(2) };
+  expect((await submitTo(limited, connection)).response.status).toBe(200);
+  const { account, key } = await aTenant();
+  const asking = { key, bindings, meta: { [IDEMPOTENCY_KEY]: "order-1" }, hasTasks: false };
+  const waiting = await callTool("clip", { content: CONTENT }, asking);
+  expect(textOf(waiting)).toMatch(/^No place .* is free, so the job waits for one\./);
+  expect(waiting.structuredContent).toMatchObject({ task: { submission: { state: "queued" } } });
+  const repeated = await callTool("clip", { content: CONTENT }, asking);
+  expect(textOf(repeated)).toMatch(/^A call with the same key has submitted the job before\./);
+  expect(taskIdIn(repeated)).toBe(taskIdIn(waiting));
+  expect(sentTo(outside)).toHaveLength(1);
+  expect(await booksOf(account)).toEqual(["grant 100", `charge ${PRICE}`]);
 });
 
 function taskIdIn({ structuredContent }: z.output<typeof ToolResult>): string {
