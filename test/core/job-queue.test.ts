@@ -106,7 +106,7 @@ class Kept {
   }
 
   position(id: string): number {
-    return this.queue.position(id) ?? NaN;
+    return this.queue.position(id, this.now)?.position ?? NaN;
   }
 
   #store(): void {
@@ -233,7 +233,19 @@ describe("the position of a submission", () => {
     for (const id of ["a", "b", "c"]) kept.ask(id);
     kept.leave("b");
     expect(kept.position("c")).toBe(1);
-    expect([kept.queue.position("a"), kept.queue.position("nobody")]).toEqual([null, null]);
+    const { now, queue } = kept;
+    expect([queue.position("a", now), queue.position("nobody", now)]).toEqual([null, null]);
+  });
+
+  it("waits for a place, or for the end of the cool-down that keeps it from getting one", () => {
+    const kept = new Kept({ places: 2 });
+    for (const id of ["a", "b", "c"]) kept.ask(id);
+    const waitsFor = () => kept.queue.position("c", kept.now)?.waitsFor;
+    expect(waitsFor()).toBe("place");
+    kept.refuse("a", "rate", { retryAfterMs: MINUTE });
+    expect(waitsFor()).toBe("upstream");
+    kept.now += MINUTE;
+    expect(waitsFor()).toBe("place");
   });
 });
 

@@ -5,6 +5,7 @@ import { callRefusalReplyOf } from "../../src/core/events/call-refusal.ts";
 import { callStartOf } from "../../src/core/events/call-start.ts";
 import type { CallRefusedEvent, TaskEvent } from "../../src/core/events/event.ts";
 import { hookReportOf } from "../../src/core/events/hook-report.ts";
+import type { QueuePosition } from "../../src/core/record/queue-stay.ts";
 import { holdsPlace } from "../../src/core/plans/queue-places.ts";
 import { parseRecord } from "../../src/core/record/record-schema.ts";
 import { askedJobOf, submittedJobOf } from "../../src/core/record/submitted-job.ts";
@@ -79,8 +80,10 @@ function errorOf(task: TaskRecord): string {
   return JSON.parse(taskView(task, "operator")).error.code;
 }
 
-function submissionOf(task: TaskRecord, reader: "operator" | "account", position?: number) {
-  return JSON.parse(taskView(task, reader, null, null, position)).submission;
+const QUEUED: QueuePosition = { position: 3, waitsFor: "upstream" };
+
+function submissionOf(task: TaskRecord, reader: "operator" | "account", queued?: QueuePosition) {
+  return JSON.parse(taskView(task, reader, null, null, queued)).submission;
 }
 
 /** Returns what the sender of a call has to do after it has reported a refused attempt. */
@@ -505,9 +508,12 @@ describe("what readers see of a submission in queues", () => {
   });
 
   it("a position is shown while the call waits", () => {
-    expect(submissionOf(waiting, "account", 3)).toMatchObject({ position: 3 });
-    expect(submissionOf(sending, "account", 3)).not.toHaveProperty("position");
-    expect(submissionOf(anOpenTask(), "account", 3)).toBeUndefined();
+    expect(submissionOf(waiting, "account", QUEUED)).toMatchObject({
+      position: 3,
+      waits_for: "upstream",
+    });
+    expect(submissionOf(sending, "account", QUEUED)).not.toHaveProperty("position");
+    expect(submissionOf(anOpenTask(), "account", QUEUED)).toBeUndefined();
   });
 
   it("the index has a waiting call as queued, and a sent one with its member", () => {

@@ -242,7 +242,7 @@ function requireRules(kept: Stored, before: ReadonlyMap<string, QueueRow>): void
   const isFree = coolUntil === null && held < limit;
   must(!isFree || mayHave.length === 0, "lets nobody wait while a place is free");
   const order = orderOf(rows);
-  const positions = order.map((name) => kept.queue.position(name));
+  const positions = order.map((name) => kept.queue.position(name, kept.now)?.position);
   must(
     positions.every((position, index) => position === index + 1),
     `has the order ${order.join(" ")}`,
@@ -320,9 +320,9 @@ fuzz(
         }
       },
       "tells a position that is one too low": class extends JobQueue {
-        override position(submissionId: string): number | null {
-          const position = super.position(submissionId);
-          return position && position - 1;
+        override position(submissionId: string, now: number) {
+          const known = super.position(submissionId, now);
+          return known && { ...known, position: known.position - 1 };
         }
       },
       "takes all for tasks of the operator": class extends JobQueue {

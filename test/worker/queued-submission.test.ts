@@ -20,10 +20,13 @@ const MEMBERS = ["member-a", "member-b"] as const;
 const [MEMBER_A, MEMBER_B] = MEMBERS;
 const CALL = { isCall: true, isHookless: true, queues: MEMBERS } as const;
 
-/** Lets the queues of both members give these positions to every submission. */
+/** Lets the queues of both members give these positions to every submission; those at 7 wait for a place. */
 function atPositions(...positions: readonly (number | null)[]) {
   const positionAt = vi.spyOn(QueueObject.prototype, "position");
-  for (const position of positions) positionAt.mockReturnValueOnce(position);
+  for (const position of positions) {
+    const waitsFor = position === 7 ? "place" : "upstream";
+    positionAt.mockReturnValueOnce(position === null ? null : { position, waitsFor });
+  }
 }
 
 function start({ id, submissionId }: Submitted, attempt = 1, connection: string = MEMBER_A) {
@@ -52,10 +55,14 @@ describe("a task whose call waits in the queues of a pool", () => {
     const { id } = await submitted(CALL, account);
     atPositions(7, 3, 3, 2, 3, 2);
     const first = await call(`/v1/tasks/${id}`, { key });
-    expect(await first.json()).toMatchObject({ submission: { state: "queued", position: 3 } });
+    expect(await first.json()).toMatchObject({
+      submission: { state: "queued", position: 3, waits_for: "place" },
+    });
     const headers = { "If-None-Match": first.headers.get("ETag") ?? "" };
     const moved = await call(`/v1/tasks/${id}`, { key, headers });
-    expect(await moved.json()).toMatchObject({ submission: { position: 2 } });
+    expect(await moved.json()).toMatchObject({
+      submission: { position: 2, waits_for: "upstream" },
+    });
     const known = { "If-None-Match": moved.headers.get("ETag") ?? "" };
     expect((await call(`/v1/tasks/${id}`, { key, headers: known })).status).toBe(304);
   });
@@ -71,11 +78,14 @@ describe("a task whose call waits in the queues of a pool", () => {
   });
 
   it("has the best position of the queues that answer in time", async () => {
-    const answers = [new Promise(() => {}), Promise.resolve(4)];
+    const answer = { position: 4, waitsFor: "place" };
+    const answers = [new Promise(() => {}), Promise.resolve(answer)];
     const position = () => answers.shift() ?? Promise.reject(new Error("unreachable"));
     const QUEUES = namespaceWith(env.QUEUES, { position });
     const bindings = await started({ ...env, QUEUES });
-    expect(await Reflect.apply(positionIn, null, [bindings, [...MEMBERS, "c"], "s"])).toBe(4);
+    expect(await Reflect.apply(positionIn, null, [bindings, [...MEMBERS, "c"], "s"])).toEqual(
+      answer,
+    );
   });
 
   it("leaves each of its queues and names the one where its job has run, also when some fail and others hang", async () => {

@@ -88,8 +88,8 @@ const Submission = z.strictObject({
   answered_at: maybe(Time, "When the upstream answered."),
   status_code: maybe(z.int(), "HTTP status of its answer."),
   waits_for: maybe(
-    z.enum(AWAITED_NEWS),
-    "While it is not known whether the upstream has started a job: what may still show it, a hook of the upstream, or its answer about a job that is known.",
+    z.enum([...AWAITED_NEWS, "place", "upstream"]),
+    "While the call waits in a queue: a place, or the time from which an upstream that has refused calls gets some again. While it is not known whether the upstream has started a job: what may still show it, a hook of the upstream, or its answer about a job that is known.",
   ),
   waits_until: maybe(Time, "When the task then fails without that."),
   refusal: Refusal,

@@ -16,6 +16,9 @@ interface NextStep {
   readonly refreshS: number;
 }
 
+/** What the text about a waiting submission is made of. */
+type Submission = Partial<Pick<NonNullable<Task["submission"]>, "position" | "waits_for">>;
+
 /** Seconds between two refreshes of the page of a task that no longer changes by itself. */
 const SETTLED_S = 3_600;
 const LONGEST_S = 300;
@@ -30,9 +33,7 @@ const OVERDUE_MS = 1_000;
 export function nextStepOf(task: Task, facts: TaskFacts, now: number): NextStep {
   if (!isEnded(task))
     return (
-      waitForJob(facts, task.submission?.position, now) ??
-      waitForCancel(task) ??
-      waitForUpstream(task, now)
+      waitForJob(facts, task.submission, now) ?? waitForCancel(task) ?? waitForUpstream(task, now)
     );
   const refund = refundStep(task, now);
   if (refund !== null) return refund;
@@ -99,18 +100,18 @@ function planned(
 /**
  * Returns what a task waits for while its call waits to be sent, or while it is unknown whether its submission has started
  * a job; null otherwise.
- * @param position position of the call in a queue; undefined when it is in none, or not known.
+ * @param queued the submission with its position in a queue, if it has one.
  */
 function waitForJob(
   { submission, createdAt }: TaskFacts,
-  position: number | undefined,
+  queued: Task["submission"],
   now: number,
 ): NextStep | null {
   if (submission === null || submission.waitsUntil === null) return null;
   const { state, sentAt, waitsFor, waitsUntil: at } = submission;
   if (state === "queued") {
     const since = { text: "The call came", at: createdAt };
-    const text = `It ${queuedText(position)}. Fails without having been sent`;
+    const text = `It ${queuedText(queued)}. Fails without having been sent`;
     return { tone: "busy", since, text, at, refreshS: OPEN_S };
   }
   const isSending = state === "sending";
@@ -130,14 +131,12 @@ function waitForJob(
   return { tone, ...(since && { since }), text, at, refreshS: OPEN_S };
 }
 
-/**
- * Returns what a call that is not sent yet waits for.
- * @param position its position in the queue of its connection; undefined when it is in none, or not known.
- */
-export function queuedText(position: number | undefined): string {
+/** Returns what a call that is not sent yet waits for. */
+export function queuedText({ position, waits_for: cause }: Submission = {}): string {
   if (position === undefined) return "waits to be sent";
   const where = position === 1 ? "as the next" : `at position ${countText(position)}`;
-  return `waits for a place, ${where} of the queue`;
+  const what = cause === "upstream" ? "the upstream, which has refused calls" : "a place";
+  return `waits for ${what}, ${where} of the queue`;
 }
 
 /** Returns what a task waits for while its job is being canceled; null when no cancellation is under way. */

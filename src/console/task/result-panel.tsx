@@ -71,8 +71,7 @@ function SubmissionFacts({ task: { submission } }: Pick<ResultProps, "task">) {
           </>
         ) : (
           <>
-            {queuedText(submission.position)}; sent by <Time at={startBy * SECOND_MS} /> or not at
-            all
+            {queuedText(submission)}; sent by <Time at={startBy * SECOND_MS} /> or not at all
           </>
         )}
         {answeredAt === undefined ? null : (

@@ -19,6 +19,14 @@ export interface QueueStay {
   readonly leave: Retry;
 }
 
+/** Where a submission stands in a queue. */
+export interface QueuePosition {
+  /** Number in the order of the next grants, from 1. */
+  readonly position: number;
+  /** What it waits for: a place, or, after refusals, the time from which the upstream gets calls again. */
+  readonly waitsFor: "place" | "upstream";
+}
+
 /** An attempt to send the call of a submission that the upstream has refused and that has started nothing. */
 export interface RefusedAttempt {
   /** Name of the connection that the attempt used. */

@@ -5,6 +5,7 @@ import type { Cancellation, CancelState } from "../record/cancellation.ts";
 import type { Credits, HiddenCredits } from "../record/credits.ts";
 import { hasCustomerKey } from "../record/customer-key.ts";
 import type { Outputs } from "../record/outputs.ts";
+import type { QueuePosition } from "../record/queue-stay.ts";
 import { refusalOf, shownState, type Submission } from "../record/submission.ts";
 import { toSeconds } from "../time.ts";
 import {
@@ -29,14 +30,14 @@ import { trackingView } from "./tracking-view.ts";
  * @param policy settings, and what the task's object remembers of its polls. They are needed to show what the task
  * waits for, why and until when. With null, everything is left out that can change while the version of the stored
  * record stays the same.
- * @param position position of the submission in the queue of its connection; null when it is not known.
+ * @param queued position of the submission in the queue of its connection; null when it is not known.
  */
 export function taskView(
   record: TaskRecord,
   reader: TaskReader,
   progress: number | null = null,
   policy: Policy | null = null,
-  position: number | null = null,
+  queued: QueuePosition | null = null,
 ): string {
   const callback = callbackView(record, reader, policy);
   if (reader === "link") return reducedView(record, callback);
@@ -45,7 +46,7 @@ export function taskView(
     ...optional("account", record.account?.id ?? null),
     ...(reader === "operator" && upstreamView(record)),
     ...optional("metadata", record.registration?.metadata ?? null),
-    ...optional("submission", submissionView(record, reader, position)),
+    ...optional("submission", submissionView(record, reader, queued)),
     ...optional("cancel", cancelView(record.cancellation)),
     ...optional("credits", creditsView(record.credits, reader === "operator" && policy !== null)),
     ...(isTerminal(record) ? endView(record, reader) : openView(record, reader, progress, policy)),
@@ -155,7 +156,7 @@ function openView(
  * customer can replace the key. Only the operator sees the class of a refusal and the refused attempts, because they may
  * reveal that the operator's account at the upstream has no money.
  */
-function submissionView(record: TaskRecord, reader: TaskReader, position: number | null) {
+function submissionView(record: TaskRecord, reader: TaskReader, queued: QueuePosition | null) {
   const { submission } = record;
   if (submission === null) return null;
   const { state, startedAt } = submission;
@@ -166,7 +167,7 @@ function submissionView(record: TaskRecord, reader: TaskReader, position: number
     started_at: toSeconds(startedAt),
     ...(state.kind === "queued" && {
       start_by: toSeconds(state.failsAt),
-      ...optional("position", position),
+      ...(queued && { position: queued.position, waits_for: queued.waitsFor }),
     }),
     ...optional("answered_at", answeredAt && toSeconds(answeredAt)),
     ...optional("status_code", statusCode),

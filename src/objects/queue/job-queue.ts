@@ -1,3 +1,4 @@
+import type { QueuePosition } from "../../core/record/queue-stay.ts";
 import { planRetry } from "../../core/record/retry.ts";
 import type { RefusalClass } from "../../core/record/refusal.ts";
 import { MINUTE_MS, SECOND_MS } from "../../core/time.ts";
@@ -252,10 +253,12 @@ export class JobQueue {
     }
   }
 
-  /** Returns the position of a submission in the order of the grants; 1 is the next. Null when it does not wait. */
-  position(submissionId: string): number | null {
+  /** Returns where a submission stands in the order of the grants, and what it waits for. Null when it does not wait. */
+  position(submissionId: string, now: number): QueuePosition | null {
     const row = this.#rows.get(submissionId);
-    return row?.state.kind === "waiting" ? this.#lines.position(row, this.#placesOf) : null;
+    if (row?.state.kind !== "waiting") return null;
+    const waitsFor = this.#coolMs(row, now) > 0 ? "upstream" : "place";
+    return { position: this.#lines.position(row, this.#placesOf), waitsFor };
   }
 
   state(now: number): QueueState {
@@ -340,10 +343,10 @@ export class JobQueue {
   }
 
   /** Returns for how long cool-downs keep a submission from getting a place, in milliseconds. */
-  #coolMs({ via }: QueueRow): number {
+  #coolMs({ via }: QueueRow, now = this.#now): number {
     const { busy, rate, out } = this.#coolDowns;
     const counting = [busy, rate, via === this.#connection ? null : out];
-    return Math.max(...counting.map((coolDown) => restMs(coolDown, this.#now)));
+    return Math.max(...counting.map((coolDown) => restMs(coolDown, now)));
   }
 
   #cool(coolDowns: CoolDowns): void {

@@ -3,6 +3,7 @@ import { DurableObject } from "cloudflare:workers";
 import pMap from "p-map";
 import type { Config } from "../../config/config.ts";
 import { configOf, type WithStartup } from "../../config/runtime.ts";
+import type { QueuePosition } from "../../core/record/queue-stay.ts";
 import { MINUTE_MS, SECOND_MS } from "../../core/time.ts";
 import { errorText, log } from "../../lib/log.ts";
 import { withinTime } from "../../lib/timeout.ts";
@@ -93,9 +94,9 @@ export class QueueObject extends DurableObject<QueueBindings> {
     });
   }
 
-  /** Returns the position of a waiting submission in the order of the grants; 1 is the next. Null when it does not wait. */
-  position(submissionId: string): number | null {
-    return this.#load().queue.position(submissionId);
+  /** Returns where a waiting submission stands in the order of the grants. Null when it does not wait. */
+  position(submissionId: string): QueuePosition | null {
+    return this.#load().queue.position(submissionId, Date.now());
   }
 
   /** Returns how many places are taken, who waits, and which cool-downs there are. */

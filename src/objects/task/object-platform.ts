@@ -13,6 +13,7 @@ import type { AttemptResult } from "../../core/record/callback.ts";
 import type { AccountFault } from "../../core/events/account-fault.ts";
 import type { ProgressCallback } from "../../core/events/progress-callback.ts";
 import type { HookReport } from "../../core/events/hook-report.ts";
+import type { QueuePosition } from "../../core/record/queue-stay.ts";
 import type { TaskRecord } from "../../core/record/task.ts";
 import { type Trace, traceIdOf } from "../../core/record/trace.ts";
 import type { AttachedJob } from "../../core/record/upstream.ts";
@@ -417,7 +418,7 @@ export class ObjectPlatform implements Platform {
   }
 
   /** Returns the position of a submission in the queues of its connections. Null when it is not known in time. */
-  positionOf({ connections, submissionId }: QueueLeave): Promise<number | null> {
+  positionOf({ connections, submissionId }: QueueLeave): Promise<QueuePosition | null> {
     return positionIn(this.#bindings, connections, submissionId);
   }
 

@@ -1,5 +1,6 @@
 import pMap from "p-map";
 import type { QueueLeave } from "../../core/duties/queue-leave.ts";
+import type { QueuePosition } from "../../core/record/queue-stay.ts";
 import { SECOND_MS } from "../../core/time.ts";
 import { withinTime, withTimeout } from "../../lib/timeout.ts";
 import { type ObjectNamespaces, queueObject, submittedCallObject } from "../object-names.ts";
@@ -36,21 +37,24 @@ export async function tellKeptCall(env: ObjectNamespaces, submissionId: string):
 }
 
 /**
- * Returns the best position of a submission in the queues of connections. Null when it waits in none, and when no queue
- * answers in time.
+ * Returns the best position of a submission in the queues of connections. It waits for a place if it does so in one of
+ * them. Null when it waits in none, and when no queue answers in time.
  */
 export async function positionIn(
   env: ObjectNamespaces,
   connections: readonly string[],
   submissionId: string,
-): Promise<number | null> {
+): Promise<QueuePosition | null> {
   const ask = (name: string) =>
-    withinTime<number | null>(
+    withinTime<QueuePosition | null>(
       async () => await queueObject(env, name).position(submissionId),
       null,
       POSITION_TIMEOUT_MS,
     ).catch(() => null);
   const positions = await Promise.all(connections.map(ask));
   const known = positions.filter((position) => position !== null);
-  return known.length === 0 ? null : Math.min(...known);
+  if (known.length === 0) return null;
+  const isForPlace = known.some(({ waitsFor }) => waitsFor === "place");
+  const position = Math.min(...known.map((each) => each.position));
+  return { position, waitsFor: isForPlace ? "place" : "upstream" };
 }

@@ -4,6 +4,7 @@ import type {
   Decision,
   Rejection,
 } from "../../core/events/decision.ts";
+import type { QueuePosition } from "../../core/record/queue-stay.ts";
 import { isSettled, isTerminal, type TaskRecord } from "../../core/record/task.ts";
 import type { Policy } from "../../core/policy.ts";
 import { type AwaitedNews, hasUnknownEnd, unknownWaitOf } from "../../core/record/awaited-news.ts";
@@ -143,7 +144,7 @@ export function replyOf(
   reader: TaskReader,
   policy: Policy,
   progress: number | null = null,
-  position: number | null = null,
+  queued: QueuePosition | null = null,
 ): TaskReply {
   const unknownWait = unknownWaitOf(record);
   return {
@@ -155,7 +156,7 @@ export function replyOf(
     ...(progress !== null && { progress }),
     ...(unknownWait !== null && { unknownWait }),
     ...(record.cancellation !== null && { cancellation: record.cancellation.state.kind }),
-    ...(position !== null && { position }),
-    json: taskView(record, reader, progress, policy, position),
+    ...(queued !== null && { position: queued.position }),
+    json: taskView(record, reader, progress, policy, queued),
   };
 }

@@ -18,6 +18,7 @@ import { isLateSuccess } from "../../core/events/late-results.ts";
 import { type FollowUp, followUpOf } from "../../core/events/submit-again.ts";
 import { isCharging } from "../../core/record/credits.ts";
 import { hasStoredFiles } from "../../core/record/outputs.ts";
+import type { QueuePosition } from "../../core/record/queue-stay.ts";
 import { isAboutAccount } from "../../core/record/refusal.ts";
 import {
   addressedName,
@@ -374,7 +375,7 @@ export class TaskObject extends DurableObject<ObjectBindings> {
     return this.#platform.positionOf(queues).then((position) => this.#read(caller, position));
   }
 
-  #read(caller: Caller, position: number | null): TaskReply | null {
+  #read(caller: Caller, position: QueuePosition | null): TaskReply | null {
     const record = this.#readable();
     if (record === null || this.#isForeign(caller)) return null;
     const progress = this.#platform.progress.of(record);

@@ -369,14 +369,23 @@ describe("the next step of a task", () => {
     },
   );
 
-  it.each([
-    [1, "It waits for a place, as the next of the queue. Fails without having been sent"],
-    [1_200, "It waits for a place, at position 1,200 of the queue. Fails without having been sent"],
-  ])("the console says of a task at position %i of a queue where it waits", (position, text) => {
-    const task = anOpenTask({ submission: aQueued() });
-    const view: TaskJson = JSON.parse(taskView(task, "account", null, POLICY, position));
-    expect(nextStepOf(view, taskFacts(task, "account", POLICY), NOW)).toMatchObject({ text });
-  });
+  it.each<[number, "place" | "upstream", string]>([
+    [1, "place", "It waits for a place, as the next of the queue. Fails without having been sent"],
+    [
+      1_200,
+      "upstream",
+      "It waits for the upstream, which has refused calls, at position 1,200 of the queue. Fails without having been sent",
+    ],
+  ])(
+    "the console says of a task at position %i of a queue that it waits for: %s",
+    (position, waitsFor, text) => {
+      const task = anOpenTask({ submission: aQueued() });
+      const view: TaskJson = JSON.parse(
+        taskView(task, "account", null, POLICY, { position, waitsFor }),
+      );
+      expect(nextStepOf(view, taskFacts(task, "account", POLICY), NOW)).toMatchObject({ text });
+    },
+  );
 
   it.each([
     ["waits to be sent, when it came", aQueued(), "The call came", NOW - MINUTE],

@@ -10,6 +10,7 @@ import { SECOND_MS } from "../../../src/core/time.ts";
 import { withinTime } from "../../../src/lib/timeout.ts";
 import type { ObjectNamespaces } from "../../../src/objects/object-names.ts";
 import type { Platform } from "../../../src/objects/task/platform.ts";
+import type { QueuePosition } from "../../../src/core/record/queue-stay.ts";
 import { leaveQueues, positionIn, tellKeptCall } from "../../../src/objects/task/queue-calls.ts";
 import type { Simulated } from "./outside.ts";
 
@@ -130,7 +131,7 @@ export class ObjectPlatform implements Platform {
     this.background(tellKeptCall(this.#env, submissionId));
   }
 
-  positionOf({ connections, submissionId }: QueueLeave): Promise<number | null> {
+  positionOf({ connections, submissionId }: QueueLeave): Promise<QueuePosition | null> {
     return positionIn(this.#env, connections, submissionId);
   }
 

@@ -54,7 +54,10 @@ it("the MCP task of a tool call has the status working at most until the task's 
 
 it("the MCP task of a call that waits in a queue, and the tool read_task, state its position", async () => {
   const { id } = await submitted({ isCall: true, isHookless: true, queues: ["ark-a"] });
-  vi.spyOn(QueueObject.prototype, "position").mockReturnValue(3);
+  vi.spyOn(QueueObject.prototype, "position").mockReturnValue({
+    position: 3,
+    waitsFor: "place",
+  });
   expect(await taskOf(id)).toMatchObject({
     status: "working",
     statusMessage: "The call waits to be sent to the upstream, at position 3 of its queue.",
