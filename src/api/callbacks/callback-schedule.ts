@@ -24,6 +24,12 @@ export const CallbackSchedule = z.pipe(
   ),
 );
 
+/** Tells whether these waits, in milliseconds, are those for which the word `day` stands. */
+export function isDaySchedule(waitsMs: readonly number[]): boolean {
+  const same = DAY_SCHEDULE_S.every((waitS, at) => waitsMs[at] === waitS * SECOND_MS);
+  return same && waitsMs.length === DAY_SCHEDULE_S.length;
+}
+
 /**
  * Returns the waits in the text of the header `Relay-Callback-Schedule` in the form that `CallbackSchedule` takes.
  * @param numberOf returns the number that a text spells, or any text that spells none as it is.

@@ -8,7 +8,8 @@ import { optional, withDefault } from "../http/fields.ts";
 const MAX_HEADERS = 8;
 const MAX_VALUE_CHARS = 4096;
 const NAME_FAULT = "must have a name of a header, of at most 100 characters";
-const HEADER_NAME = /^[A-Za-z0-9][\w!#$%&'*+.^`|~-]{0,99}$/;
+/** Pattern of the name of a header. */
+export const HEADER_NAME = /^[A-Za-z0-9][\w!#$%&'*+.^`|~-]{0,99}$/;
 /** Pattern of a value: printable ASCII without blanks at its ends, which are no part of a header's value. */
 const HEADER_VALUE = /^[!-~](?:[ -~]*[!-~])?$/;
 
