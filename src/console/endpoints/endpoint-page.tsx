@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import { DAY_SCHEDULE_MS } from "../../api/callbacks/callback-schedule.ts";
 import { testAsAccount, type Tested } from "../../api/callbacks/test-callback.ts";
 import type { EndpointSecrets } from "../../api/endpoints/endpoint-work.ts";
 import { pausedHosts } from "../../api/hosts/paused-hosts.ts";
@@ -106,17 +107,19 @@ async function showEndpoint(place: Place, visit: Visit, sent: Sent = {}): Promis
           <PauseNotice {...host.pause} mayResume={host.mayPause} now={Date.now()} />
         )}
         {sent.tested === undefined ? null : <Outcome {...sent.tested} />}
-        <Panel title="Waits" aside={stored?.scheduleMs === null ? "those of the relay" : undefined}>
-          <ScheduleDrawing waitsMs={stored?.scheduleMs ?? visit.runtime.config.scheduleMs} />
-        </Panel>
+        {stored === null ? null : <WaitsPanel stored={stored} visit={visit} />}
         <div class="columns">
           <EditForm place={place} stored={stored} sent={sent} />
-          {stored === null ? null : (
-            <div class="stack side">
-              <TestPanel path={endpointPath(account, name)} sent={sent} />
-              <Secrets place={place} secrets={secrets} stored={stored} visit={visit} />
-            </div>
-          )}
+          <div class="stack side">
+            {stored === null ? (
+              <WaitsToChoose visit={visit} />
+            ) : (
+              <>
+                <TestPanel path={endpointPath(account, name)} sent={sent} />
+                <Secrets place={place} secrets={secrets} stored={stored} visit={visit} />
+              </>
+            )}
+          </div>
         </div>
       </div>
     </Layout>,
@@ -216,6 +219,28 @@ async function hostStateOf({ account, name }: Place, url: string, visit: Visit) 
   return { pause, mayPause: may(visit.viewer, "operate") };
 }
 
+function WaitsPanel({ stored: { scheduleMs }, visit }: Omit<Shown, "place">) {
+  return (
+    <Panel title="Waits" aside={scheduleMs === null ? "those of the relay" : undefined}>
+      <ScheduleDrawing waitsMs={scheduleMs ?? visit.runtime.config.scheduleMs} />
+    </Panel>
+  );
+}
+
+/** The waits that a new endpoint gets without further ado, and those for which the word `day` stands. */
+function WaitsToChoose({ visit }: Pick<Shown, "visit">) {
+  return (
+    <>
+      <Panel title="Waits of the relay">
+        <ScheduleDrawing waitsMs={visit.runtime.config.scheduleMs} />
+      </Panel>
+      <Panel title="Waits of the word day">
+        <ScheduleDrawing waitsMs={DAY_SCHEDULE_MS} />
+      </Panel>
+    </>
+  );
+}
+
 interface EditProps {
   readonly place: Place;
   /** The endpoint as it is stored; null for a new one. */
@@ -227,21 +252,22 @@ function EditForm({ place: { account, name }, stored, sent: { fault } }: EditPro
   const shown = { form: EDIT, typed: typedEndpoint(stored), issues: new Map(), text: null };
   const state = fault?.form === EDIT ? fault : shown;
   return (
-    <form method="post" action={endpointPath(account, name)} class="stack-s form">
-      <h2>{stored === null ? "Settings" : "Change"}</h2>
-      <EndpointFields
-        state={state}
-        stored={stored}
-        owner={account === null ? "the relay" : "the account"}
-      />
-      <FormIssue fault={state} />
-      <p class="buttons">
-        <button type="submit" class="button button-main">
-          Store
-        </button>
-      </p>
-      <p class="muted small">Tasks that exist keep what they have.</p>
-    </form>
+    <Panel title="Settings">
+      <form method="post" action={endpointPath(account, name)} class="stack-s form endpoint-form">
+        <EndpointFields
+          state={state}
+          stored={stored}
+          owner={account === null ? "the relay" : "the account"}
+        />
+        <FormIssue fault={state} />
+        <p class="buttons">
+          <button type="submit" class="button button-main">
+            Store
+          </button>
+        </p>
+        <p class="muted small">Tasks that exist keep what they have.</p>
+      </form>
+    </Panel>
   );
 }
 

@@ -61,16 +61,18 @@ function columns(account: EndpointOwner): readonly Column<StoredEndpoint>[] {
   return [
     {
       title: "Endpoint",
-      cell: ({ name }) => (
+      cell: ({ name, url }) => (
         <>
           <a href={endpointPath(account, name)}>{name}</a>
+          <p class="small">
+            <Hostile text={url} />
+          </p>
           {name === DEFAULT_ENDPOINT ? (
             <p class="muted small">for tasks that name no receiver</p>
           ) : null}
         </>
       ),
     },
-    { title: "URL", cell: ({ url }) => <Hostile text={url} /> },
     { title: "Told of", cell: ({ events }) => events.join(", ") },
     {
       title: "Waits",

@@ -1,4 +1,4 @@
-import { isDaySchedule } from "../../api/callbacks/callback-schedule.ts";
+import { DAY_SCHEDULE_MS } from "../../api/callbacks/callback-schedule.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from "../../core/time.ts";
 import { countOf, durationText } from "../parts/format.ts";
 
@@ -32,7 +32,8 @@ export function scheduleSummary(waitsMs: readonly number[]): string {
 
 /** Returns the waits of a schedule as they are typed into a form: seconds with commas between them, or `day`. */
 export function typedSchedule(waitsMs: readonly number[]): string {
-  if (isDaySchedule(waitsMs)) return "day";
+  const [typed, day] = [waitsMs, DAY_SCHEDULE_MS].map((each) => each.join());
+  if (typed === day) return "day";
   return waitsMs.map((waitMs) => waitMs / SECOND_MS).join(", ");
 }
 
@@ -87,10 +88,10 @@ function attemptsOf(waitsMs: readonly number[]): readonly Planned[] {
 function Axis({ waitsMs }: { readonly waitsMs: readonly number[] }) {
   const totalMs = sumOf(waitsMs);
   const marks = placed(attemptsOf(waitsMs).map(({ atMs }) => percentOf(atMs, totalMs)));
-  const axis = 2 * RADIUS + ROW * Math.max(...marks.map(({ row }) => row));
+  const axis = RADIUS + 2 + ROW * Math.max(...marks.map(({ row }) => row));
   const [from, to] = [percent(MARGIN), percent(100 - MARGIN)];
   return (
-    <svg class="schedule" height={axis + RADIUS + 22} aria-hidden="true">
+    <svg class="schedule" height={axis + RADIUS + 18} aria-hidden="true">
       <line class="schedule-axis" x1={from} x2={to} y1={axis} y2={axis} />
       {ticksOf(totalMs).map(({ x, text, anchor }) => (
         <g>
