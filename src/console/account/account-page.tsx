@@ -72,17 +72,11 @@ async function showAccount(
   );
   const settings = settingsOf(account);
   const mayOrder = may(viewer, "administer") && !isDeleted;
-  const said = DONE[done];
   return html(
     <Layout title={id} frame={frameOf(visit)} section="accounts">
       <Head visit={visit} id={id} createdAt={account.createdAt} mayOrder={mayOrder} />
       <div class="stack">
-        {said === undefined ? null : <Notice tone="ok" icon="check" title={said} />}
-        {isDeleted ? (
-          <Notice tone="warn" icon="warn" title="This account is deleted.">
-            <p>Its keys and secrets are gone. Its ledger stays while a charge may be refunded.</p>
-          </Notice>
-        ) : null}
+        <Notices done={done} isDeleted={isDeleted} />
         <Numbers account={account} />
         {readerOf(viewer) === "operator" ? (
           <SettingsPanel account={id} settings={settings} mayOrder={mayOrder} fault={fault} />
@@ -107,6 +101,21 @@ async function showAccount(
       </div>
       {mayOrder ? <GrantDialog account={id} now={Date.now()} fault={fault} /> : null}
     </Layout>,
+  );
+}
+
+/** Confirms what was done before the page was opened, and says that the account is deleted, if it is. */
+function Notices({ done, isDeleted }: { readonly done: string; readonly isDeleted: boolean }) {
+  const said = DONE[done];
+  return (
+    <>
+      {said === undefined ? null : <Notice tone="ok" icon="check" title={said} />}
+      {isDeleted ? (
+        <Notice tone="warn" icon="warn" title="This account is deleted.">
+          <p>Its keys and secrets are gone. Its ledger stays while a charge may be refunded.</p>
+        </Notice>
+      ) : null}
+    </>
   );
 }
 

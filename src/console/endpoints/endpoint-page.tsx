@@ -88,48 +88,98 @@ function ofRelay({ params: { endpoint } }: ViewerVisit<{ readonly endpoint: stri
 }
 
 async function showEndpoint(place: Place, visit: Visit, sent: Sent = {}): Promise<Response> {
-  const { account, name } = place;
-  const isNew = name === NEW_ENDPOINT;
-  const stored = isNew ? null : await readOf(place, visit);
-  // There is no form for an account that does not exist, or that the viewer may not see.
-  if (isNew) await listOf(account, visit);
-  const secrets = stored?.secret == null ? null : await secretsOf(place, visit);
-  const host = stored === null ? null : await hostStateOf(place, stored.url, visit);
-  const title = isNew ? "New endpoint" : name;
+  const { account } = place;
+  const known = await knownOf(place, visit);
+  const title = known === null ? "New endpoint" : place.name;
+  const section = account === null ? "hosts" : "accounts";
+  const state = { place, visit, sent };
   return html(
-    <Layout title={title} frame={frameOf(visit)} section={account === null ? "hosts" : "accounts"}>
-      <PageHead title={title} sub={<Origin account={account} stored={stored} />}>
-        {stored === null ? null : <Buttons place={place} host={host} visit={visit} />}
+    <Layout title={title} frame={frameOf(visit)} section={section}>
+      <PageHead title={title} sub={<Origin account={account} stored={known?.stored ?? null} />}>
+        {known === null ? null : <Buttons {...state} known={known} />}
       </PageHead>
       <div class="stack">
-        <Confirmation visit={visit} />
-        {host === null ? null : (
-          <PauseNotice {...host.pause} mayResume={host.mayPause} now={Date.now()} />
-        )}
-        {sent.tested === undefined ? null : <Outcome {...sent.tested} />}
-        {stored === null ? null : <WaitsPanel stored={stored} visit={visit} />}
-        <div class="columns">
-          <EditForm place={place} stored={stored} sent={sent} />
-          <div class="stack side">
-            {stored === null ? (
-              <WaitsToChoose visit={visit} />
-            ) : (
-              <>
-                <TestPanel path={endpointPath(account, name)} sent={sent} />
-                <Secrets place={place} secrets={secrets} stored={stored} visit={visit} />
-              </>
-            )}
-          </div>
-        </div>
+        {known === null ? <NewEndpoint {...state} /> : <KnownEndpoint {...state} known={known} />}
       </div>
     </Layout>,
   );
 }
 
-interface Shown {
-  readonly place: Place;
+/** What a page shows of an endpoint that is stored. */
+interface Known {
   readonly stored: StoredEndpoint;
+  /** Secrets of the endpoint's own. Null when it has none, or when the viewer may not see them. */
+  readonly secrets: EndpointSecrets | null;
+  /** Null for an endpoint whose callbacks go to listeners. */
+  readonly host: HostState | null;
+}
+
+/** Reads the endpoint of a page. Null for the form of a new one. */
+async function knownOf(place: Place, visit: Visit): Promise<Known | null> {
+  if (place.name === NEW_ENDPOINT) {
+    // There is no form for an account that does not exist, or that the viewer may not see.
+    await listOf(place.account, visit);
+    return null;
+  }
+  const stored = await readOf(place, visit);
+  const [secrets, host] = await Promise.all([
+    stored.secret === null ? null : secretsOf(place, visit),
+    hostStateOf(place, stored.url, visit),
+  ]);
+  return { stored, secrets, host };
+}
+
+interface PageState {
+  readonly place: Place;
   readonly visit: Visit;
+  readonly sent: Sent;
+}
+
+type KnownState = PageState & { readonly known: Known };
+
+function NewEndpoint({ place, visit, sent }: PageState) {
+  return (
+    <div class="columns">
+      <EditForm place={place} stored={null} sent={sent} />
+      <div class="stack side">
+        <Panel title="Waits of the relay">
+          <ScheduleDrawing waitsMs={visit.runtime.config.scheduleMs} />
+        </Panel>
+        <Panel title="Waits of the word day">
+          <ScheduleDrawing waitsMs={DAY_SCHEDULE_MS} />
+        </Panel>
+      </div>
+    </div>
+  );
+}
+
+function KnownEndpoint(state: KnownState) {
+  const {
+    place,
+    visit,
+    sent,
+    known: { stored, host },
+  } = state;
+  const { scheduleMs } = stored;
+  return (
+    <>
+      <Confirmation visit={visit} />
+      {host === null ? null : (
+        <PauseNotice {...host.pause} mayResume={host.mayPause} now={Date.now()} />
+      )}
+      {sent.tested === undefined ? null : <Outcome {...sent.tested} />}
+      <Panel title="Waits" aside={scheduleMs === null ? "those of the relay" : undefined}>
+        <ScheduleDrawing waitsMs={scheduleMs ?? visit.runtime.config.scheduleMs} />
+      </Panel>
+      <div class="columns">
+        <EditForm place={place} stored={stored} sent={sent} />
+        <div class="stack side">
+          <TestPanel path={endpointPath(place.account, place.name)} sent={sent} />
+          <Secrets {...state} />
+        </div>
+      </div>
+    </>
+  );
 }
 
 /** Says whose endpoint it is, with a link to all of them, and since when it is as it is. */
@@ -152,11 +202,7 @@ function Origin({ account, stored }: Pick<Place, "account"> & Pick<EditProps, "s
   );
 }
 
-function Buttons({
-  place: { account, name },
-  host,
-  visit: { url },
-}: Omit<Shown, "stored"> & { readonly host: HostState | null }) {
+function Buttons({ place: { account, name }, visit: { url }, known: { host } }: KnownState) {
   const path = endpointPath(account, name);
   return (
     <>
@@ -193,7 +239,7 @@ function Buttons({
   );
 }
 
-function Confirmation({ visit: { url } }: Pick<Shown, "visit">) {
+function Confirmation({ visit: { url } }: Pick<PageState, "visit">) {
   const { done = "" } = readQuery(Query, url);
   const said = DONE[done];
   return said === undefined ? null : <Notice tone="ok" icon="check" title={said} />;
@@ -206,7 +252,11 @@ interface HostState {
 }
 
 /** Returns the host of an endpoint. Null for an endpoint whose callbacks go to listeners. */
-async function hostStateOf({ account, name }: Place, url: string, visit: Visit) {
+async function hostStateOf(
+  { account, name }: Place,
+  url: string,
+  visit: Visit,
+): Promise<HostState | null> {
   const host = hostOf(url);
   if (host === null || url === LISTEN_URL) return null;
   const until = (await pausedHosts(visit.env)).get(host);
@@ -217,28 +267,6 @@ async function hostStateOf({ account, name }: Place, url: string, visit: Visit) 
     returnTo: endpointPath(account, name),
   };
   return { pause, mayPause: may(visit.viewer, "operate") };
-}
-
-function WaitsPanel({ stored: { scheduleMs }, visit }: Omit<Shown, "place">) {
-  return (
-    <Panel title="Waits" aside={scheduleMs === null ? "those of the relay" : undefined}>
-      <ScheduleDrawing waitsMs={scheduleMs ?? visit.runtime.config.scheduleMs} />
-    </Panel>
-  );
-}
-
-/** The waits that a new endpoint gets without further ado, and those for which the word `day` stands. */
-function WaitsToChoose({ visit }: Pick<Shown, "visit">) {
-  return (
-    <>
-      <Panel title="Waits of the relay">
-        <ScheduleDrawing waitsMs={visit.runtime.config.scheduleMs} />
-      </Panel>
-      <Panel title="Waits of the word day">
-        <ScheduleDrawing waitsMs={DAY_SCHEDULE_MS} />
-      </Panel>
-    </>
-  );
 }
 
 interface EditProps {
@@ -293,12 +321,7 @@ function TestPanel({ path, sent }: { readonly path: string; readonly sent: Sent 
 }
 
 /** Section with the secret of the endpoint's own, or a sentence that says whose secret signs. */
-function Secrets({
-  place: { account, name },
-  secrets,
-  stored,
-  visit,
-}: Shown & { readonly secrets: EndpointSecrets | null }) {
+function Secrets({ place: { account, name }, visit, known: { secrets, stored } }: KnownState) {
   if (secrets !== null) {
     return (
       <SecretsPanel
