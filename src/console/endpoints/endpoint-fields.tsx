@@ -70,7 +70,7 @@ export function EndpointFields({ state, stored, owner }: EndpointFieldsProps) {
         hint={
           stored?.secret == null
             ? "Its own secret is shown here once the endpoint is stored."
-            : `With the secret of ${owner}, its own is gone for good.`
+            : `To choose the secret of ${owner} deletes its own for good.`
         }
       />
     </>
