@@ -228,3 +228,17 @@ it("an account that sends a test to an endpoint of another account from the cons
   expect((await test(account)).status).toBe(200);
   expect(requestAt(received, 0).url).toBe(ENDPOINT_URL);
 });
+
+it.each([
+  ["/endpoints/orders", "/endpoints/orders"],
+  ["//other.example.net/", "/"],
+  ["https://other.example.net/", "/"],
+])(
+  "after a pause and its end that were ordered with the page %j, the console shows the page %j, and no other host",
+  async (returnTo, shown) => {
+    for (const order of ["pause", "resume"]) {
+      const path = `/hosts/client.example.net/${order}`;
+      expect(await outcomeOf(path, { return_to: returnTo })).toEqual([303, shown]);
+    }
+  },
+);

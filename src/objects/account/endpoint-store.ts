@@ -103,10 +103,9 @@ export class EndpointStore {
    */
   put({ hasOwnSecret, headers: stated, ...order }: EndpointOrder): PutAnswer {
     const known = this.find(order.name);
-    const kept = known?.url === order.url ? known.headers : null;
-    if (stated === "kept" && kept === null) return { kind: "unkept" };
+    const headers = stated === "kept" ? headersAt(order.url, known) : stated;
+    if (stated === "kept" && headers === null) return { kind: "unkept" };
     if (known === null && this.all().length >= MAX_ENDPOINTS) return { kind: "full" };
-    const headers = stated === "kept" ? kept : stated;
     const secret = hasOwnSecret ? (known?.secret ?? newSecret()) : null;
     const createdAt = known?.createdAt ?? Date.now();
     const endpoint = this.#write({ ...order, headers, secret, createdAt });
@@ -140,6 +139,11 @@ export class EndpointStore {
     this.#kv.put(`${PREFIX}${endpoint.name}`, endpoint);
     return endpoint;
   }
+}
+
+/** Returns the headers of an endpoint that may be sent to a URL: those that were stored with it. */
+function headersAt(url: string, known: StoredEndpoint | null): SealedHeaders | null {
+  return known?.url === url ? known.headers : null;
 }
 
 /** Returns a new secret. Its random id makes it another one than that of a deleted endpoint with the same name. */
