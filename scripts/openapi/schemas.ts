@@ -16,7 +16,7 @@ export const CONVERSION: CreateDocumentOptions = {
     const { def } = zodSchema._zod;
     // The only custom schema is that of an object with any members.
     if (def.type === "custom") Object.assign(jsonSchema, { type: "object" });
-    if (def.type === "pipe") Object.assign(jsonSchema, itemsOf(def.out));
+    if (def.type === "pipe") Object.assign(jsonSchema, contentOf(def.out));
     if (jsonSchema.additionalProperties === false && !BODIES.has(zodSchema)) {
       delete jsonSchema.additionalProperties;
     }
@@ -29,9 +29,16 @@ export const CONVERSION: CreateDocumentOptions = {
   },
 };
 
-/** Returns the schema of the items of a list whose length is checked before its items. */
-function itemsOf(checked: z.core.$ZodType): JsonSchema {
-  if (!(checked instanceof z.core.$ZodArray)) return {};
-  const { items } = z.toJSONSchema(checked, { io: "input" });
-  return items === undefined ? {} : { items };
+/** Returns the schema of the items of a list, or of the members of a record, that is checked before them. */
+function contentOf(checked: z.core.$ZodType): JsonSchema {
+  if (checked instanceof z.core.$ZodArray) {
+    const { items } = z.toJSONSchema(checked, { io: "input" });
+    return items === undefined ? {} : { items };
+  }
+  if (!(checked instanceof z.core.$ZodRecord)) return {};
+  const { type, additionalProperties } = z.toJSONSchema(checked, { io: "input" });
+  return {
+    ...(type && { type }),
+    ...(additionalProperties !== undefined && { additionalProperties }),
+  };
 }

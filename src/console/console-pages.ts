@@ -37,6 +37,19 @@ import { testPage, diagnoseTest, runTest } from "./send-test/send-test-page.tsx"
 import { searchPage } from "./search/search-page.ts";
 import { cancel, erase, redeliver, taskPage } from "./task/task-page.tsx";
 import { diagnose, doctorPage } from "./task/doctor-page.tsx";
+import {
+  accountEndpointPage,
+  deleteAccountEndpointForm,
+  deleteRelayEndpointForm,
+  relayEndpointPage,
+  rotateAccountEndpoint,
+  rotateRelayEndpoint,
+  storeAccountEndpoint,
+  storeRelayEndpoint,
+  testAccountEndpoint,
+  testRelayEndpoint,
+} from "./endpoints/endpoint-page.tsx";
+import { relayEndpointsPage } from "./endpoints/relay-endpoints-page.tsx";
 import { offersPage } from "./offers/offers-page.tsx";
 import {
   deleteOfferForm,
@@ -85,6 +98,17 @@ export const PAGES: readonly Page[] = [
   addKey,
   endKey,
   rotate,
+  accountEndpointPage,
+  storeAccountEndpoint,
+  testAccountEndpoint,
+  rotateAccountEndpoint,
+  deleteAccountEndpointForm,
+  relayEndpointsPage,
+  relayEndpointPage,
+  storeRelayEndpoint,
+  testRelayEndpoint,
+  rotateRelayEndpoint,
+  deleteRelayEndpointForm,
   offersPage,
   offerPage,
   storeOffer,

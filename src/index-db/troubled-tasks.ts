@@ -51,10 +51,14 @@ const IS_CAPPED = `SELECT 1 FROM (${NEWEST_FAILED}) LIMIT 1 OFFSET ?1 - 1`;
 const NEXT = `
   SELECT ${COLUMNS} FROM index_rows INDEXED BY tasks_due
   WHERE due_at IS NOT NULL ORDER BY due_at, created_at, id LIMIT ?`;
-const LAST_DELIVERED = `
-  SELECT max(settled_at) AS at FROM (
-    SELECT settled_at, host, callback FROM index_rows ORDER BY created_at DESC, id DESC LIMIT ?1
-  ) WHERE host = ?2 AND callback = 'delivered'`;
+/** SQL query that finds the accounts of the newest tasks of one host, and among all of these the last delivery. */
+const NEWEST_OF_HOST = `
+  SELECT account, count(*) AS tasks,
+    max(max(CASE WHEN callback = 'delivered' THEN settled_at END)) OVER () AS deliveredAt
+  FROM (
+    SELECT account, settled_at, host, callback FROM index_rows
+    ORDER BY created_at DESC, id DESC LIMIT ?1
+  ) WHERE host = ?2 GROUP BY account ORDER BY tasks DESC, account LIMIT ?3`;
 
 type Row = TroubledTask & Record<string, unknown>;
 
@@ -105,18 +109,45 @@ export async function failedCallbacksOf(
   };
 }
 
+/** The newest tasks whose callbacks go to one host. */
+export interface NewestOfHost {
+  /** Accounts of these tasks, those with the most tasks first. Null stands for tasks without an account. */
+  readonly accounts: readonly { readonly account: string | null; readonly tasks: number }[];
+  /** When the last callback to the host was delivered, in Unix milliseconds; null when none was. */
+  readonly deliveredAt: number | null;
+}
+
 /**
- * Returns when the last callback to a host was delivered, in Unix milliseconds; null when none was.
- * @param limit number of the newest tasks (with any host) among which this callback is searched.
+ * Finds the accounts of the newest tasks of a host, and the last callback that was delivered to it.
+ * @param limit number of the newest tasks (with any host) among which those of the host are searched.
+ * @param maxAccounts largest number of accounts.
  */
-export async function lastDeliveredAt(
+export async function newestOfHost(
   host: string,
   shards: Shards,
   limit: number,
-): Promise<number | null> {
+  maxAccounts: number,
+): Promise<NewestOfHost> {
   const share = shareOf(limit, shards);
-  const found = await readEach(shards, (database) =>
-    database.prepare(LAST_DELIVERED).bind(share, host).first<{ readonly at: number | null }>(),
-  );
-  return latest(found.map((row) => row?.at ?? null));
+  const parts = await readEach(shards, async (database) => {
+    const found = database.prepare(NEWEST_OF_HOST).bind(share, host, maxAccounts);
+    const { results } = await found.all<{
+      readonly account: string | null;
+      readonly tasks: number;
+      readonly deliveredAt: number | null;
+    }>();
+    return results;
+  });
+  const rows = parts.flat();
+  const accounts = Map.groupBy(rows, ({ account }) => account);
+  return {
+    accounts: [...accounts]
+      .map(([account, ofAccount]) => ({
+        account,
+        tasks: ofAccount.reduce((sum, { tasks }) => sum + tasks, 0),
+      }))
+      .toSorted((a, b) => b.tasks - a.tasks)
+      .slice(0, maxAccounts),
+    deliveredAt: latest(rows.map(({ deliveredAt }) => deliveredAt)),
+  };
 }

@@ -79,6 +79,10 @@ it.each(["before", "after"])(
       failing,
       callbacks: { total: when === "after" ? 5 : 0 },
       last_delivered_at: START_S - 3 * HOUR_S,
+      accounts: [
+        { account: "acme", tasks: 3 },
+        { account: null, tasks: 2 },
+      ],
       failures: {
         outcomes: [{ outcome: "rejected", status_code: 503, tasks: 4 }],
         accounts: [
@@ -96,6 +100,7 @@ it("GET /v1/hosts/{host} answers with zeros for a host without callbacks, and re
     callbacks: { total: 0 },
     failing: null,
     last_delivered_at: null,
+    accounts: [],
     failures: { outcomes: [], accounts: [], first_failed_at: null },
   });
   expect(await refusal(await callWith({}, "/v1/hosts/a%20b"))).toEqual(invalid("/host"));

@@ -1,8 +1,10 @@
 import { expect, it } from "vitest";
 import { PAGES } from "../../src/console/console-pages.ts";
-import { anAccount, balanceOf } from "./accounts.ts";
+import { aKey, anAccount, balanceOf } from "./accounts.ts";
 import { logIn, outcome, submit } from "./browser.ts";
+import { call } from "./client.ts";
 import { useClock } from "./clock.ts";
+import { ENDPOINT_URL, endpointPath, HEADER_SECRET, putEndpoint } from "./endpoints.ts";
 import { untilIdle } from "./objects.ts";
 import { aReceiver, requestAt, status } from "./receiver.ts";
 import { CALLBACK_URL, completed } from "./tasks.ts";
@@ -160,5 +162,83 @@ it.each([
     const path = `/tasks/${crypto.randomUUID()}/redeliver`;
     const response = await submit(path, { idempotency_key: key }, await logIn());
     expect(response.status).toBe(400);
+  },
+);
+
+/** Returns the fields of the form of an endpoint. */
+function endpointForm(fields: Readonly<Record<string, string>>) {
+  return { name: "orders", url: ENDPOINT_URL, events: "completed", ...fields };
+}
+
+it("the console shows a refused form of an endpoint again with the names of its headers and without their values, and refuses it until they are typed again", async () => {
+  const path = `/accounts/${await anAccount()}/endpoints/_new`;
+  const headers = `X-Token: ${HEADER_SECRET}\n${HEADER_SECRET}\nX Y: ${HEADER_SECRET}`;
+  const shown = await submit(path, endpointForm({ headers }), await logIn());
+  expect(shown.status).toBe(400);
+  const page = await shown.text();
+  expect(page).not.toContain(HEADER_SECRET);
+  const [, typed = ""] = /<textarea[^>]*name="headers"[^>]*>\n([^<]*)</.exec(page) ?? [];
+  expect(typed.trim()).toBe("X-Token:");
+  const again = await submit(path, endpointForm({ headers: typed }), await logIn());
+  expect([again.status, await again.text()]).toEqual([
+    400,
+    expect.stringContaining("X-Token must be"),
+  ]);
+});
+
+it.each(["X-A: 1\nX-A: 2", "__proto__: 1", "X-A"])(
+  "the console forgets no header of an endpoint: it refuses the headers %j with a message next to the field",
+  async (headers) => {
+    const account = await anAccount();
+    const path = `/accounts/${account}/endpoints/_new`;
+    const response = await submit(path, endpointForm({ headers }), await logIn());
+    expect([response.status, await response.text()]).toEqual([
+      400,
+      expect.stringContaining('id="headers-issue"'),
+    ]);
+    expect((await call(endpointPath("orders", account))).status).toBe(404);
+  },
+);
+
+it("the console's form for a new endpoint replaces none that exists", async () => {
+  const account = await anAccount();
+  await putEndpoint("orders", { headers: { "X-A": "1" } }, { account });
+  const fields = endpointForm({ url: "https://other.example.net/" });
+  const response = await submit(`/accounts/${account}/endpoints/_new`, fields, await logIn());
+  expect([response.status, await response.text()]).toEqual([
+    400,
+    expect.stringContaining('id="name-issue"'),
+  ]);
+  const kept = await call(endpointPath("orders", account));
+  expect(await kept.json()).toMatchObject({ url: ENDPOINT_URL, headers: ["X-A"] });
+});
+
+it("an account that sends a test to an endpoint of another account from the console gets 404, and nothing is sent, also when it has an endpoint of that name", async () => {
+  const [account, other] = [await anAccount(), await anAccount()];
+  await putEndpoint("orders", {}, { account });
+  await putEndpoint("orders", {}, { account: other });
+  const received = aReceiver(status(204));
+  const cookie = await logIn((await aKey(account)).key);
+  const test = (id: string) => {
+    const path = `/accounts/${id}/endpoints/orders/test`;
+    return submit(path, { status: "completed" }, cookie);
+  };
+  expect((await test(other)).status).toBe(404);
+  expect(received).toEqual([]);
+  expect((await test(account)).status).toBe(200);
+  expect(requestAt(received, 0).url).toBe(ENDPOINT_URL);
+});
+
+it.each([
+  ["/endpoints/orders", "/endpoints/orders"],
+  ["//other.example.net/", "/"],
+  ["https://other.example.net/", "/"],
+])(
+  "after a pause and its end that were ordered with the page %j, the console shows the page %j, and no other host",
+  async (returnTo, shown) => {
+    for (const order of ["pause", "resume"]) {
+      const path = `/hosts/client.example.net/${order}`;
+      expect(await outcomeOf(path, { return_to: returnTo })).toEqual([303, shown]);
+    }
   },
 );

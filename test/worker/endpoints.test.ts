@@ -40,7 +40,10 @@ const VIEW = {
   events: ["completed", "failed"],
   own_secret: false,
   created_at: START_S,
+  changed_at: START_S,
 };
+/** Headers of which one has the name `__proto__`, as `JSON.parse` reads it. */
+const PROTO: unknown = JSON.parse('{"X-A": "1", "__proto__": "2"}');
 const Secrets = z.object({ generation: z.int(), callbacks: z.array(z.string()) });
 
 /** Registers a task without a callback URL, and returns its id. */
@@ -73,12 +76,13 @@ it("an endpoint is created with 201, replaced with 200, read, listed by name, an
   expect([created.status, await created.json()]).toEqual([201, VIEW]);
   pass(5_000);
   const replaced = await putSecretEndpoint("orders", {}, { account });
-  expect([replaced.status, await replaced.json()]).toEqual([200, VIEW]);
+  const changed = { ...VIEW, changed_at: START_S + 5 };
+  expect([replaced.status, await replaced.json()]).toEqual([200, changed]);
   await putEndpoint("a", {}, { account });
-  expect(await (await call(endpointPath("orders", account))).json()).toEqual(VIEW);
+  expect(await (await call(endpointPath("orders", account))).json()).toEqual(changed);
   const list = await call(endpointPath("", account));
   expect(await list.json()).toEqual({
-    data: [{ ...VIEW, name: "a", headers: [], created_at: START_S + 5 }, VIEW],
+    data: [{ ...changed, name: "a", headers: [], created_at: START_S + 5 }, changed],
   });
   for (const _ of [1, 2]) {
     expect((await deleteEndpoint("orders", { account })).status).toBe(204);
@@ -115,6 +119,7 @@ it.each<[what: string, settings: object, path: string]>([
   ["a header of the connection", { headers: { Connection: "close" } }, "/headers/Connection"],
   ["a name with a blank", { headers: { "X A": "1" } }, "/headers/X A"],
   ["a value with a line feed", { headers: { "X-A": "a\nX-B: b" } }, "/headers/X-A"],
+  ["a header named __proto__", { headers: PROTO }, "/headers/__proto__"],
   ["an empty value", { headers: { "X-A": "" } }, "/headers/X-A"],
   ["a value of 4,097 characters", { headers: { "X-A": "a".repeat(4_097) } }, "/headers/X-A"],
   ["eleven waits", { schedule_s: Array.from({ length: 11 }, () => 0) }, "/schedule_s"],
@@ -124,6 +129,29 @@ it.each<[what: string, settings: object, path: string]>([
   ["an unknown member", { secret: "a" }, "/secret"],
 ])("an endpoint with %s is refused, and the refusal names the field", async (_what, body, path) => {
   expect(await refusal(await putEndpoint("orders", body))).toEqual(invalid(path));
+});
+
+it("an endpoint keeps its headers when its change says so and leaves its URL; with another URL, with new headers or without any the change is refused", async () => {
+  const account = await anAccount();
+  await putSecretEndpoint("orders", {}, { account });
+  const keep = { keep_headers: true };
+  const kept = await putEndpoint("orders", { ...keep, events: ["failed"] }, { account });
+  expect(await kept.json()).toMatchObject({ headers: ["Authorization"], events: ["failed"] });
+  const refused = [
+    await putEndpoint("orders", { ...keep, url: `${ENDPOINT_URL}/` }, { account }),
+    await putEndpoint("orders", { ...keep, headers: { "X-A": "1" } }, { account }),
+    await putEndpoint("new", keep, { account }),
+  ];
+  expect(await Promise.all(refused.map(refusal))).toEqual(
+    refused.map(() => invalid("/keep_headers")),
+  );
+  const received = aReceiver();
+  await finish(aFailure(await addressed(account)));
+  const { url, headers } = requestAt(received, 0);
+  expect([url, headers["authorization"]]).toEqual([ENDPOINT_URL, `Bearer ${HEADER_SECRET}`]);
+  await putEndpoint("orders", {}, { account });
+  const replaced = await putEndpoint("orders", keep, { account });
+  expect(await refusal(replaced)).toEqual(invalid("/keep_headers"));
 });
 
 it.each(["Orders", "a_b", "a".repeat(41)])("the endpoint name %j is refused", async (name) => {

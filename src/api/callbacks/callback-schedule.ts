@@ -6,8 +6,10 @@ import { invalidRequest } from "../http/problem.ts";
 
 const MAX_WAIT_S = 86_400;
 const MAX_WAITS = 10;
-/** Waits, in seconds, for which the word `day` stands: eight attempts within 28 hours, as Svix makes them. */
-const DAY_SCHEDULE_S: readonly number[] = [0, 5, 300, 1_800, 7_200, 18_000, 36_000, 36_000];
+/** Waits for which the word `day` stands, in milliseconds: eight attempts within 28 hours, as Svix makes them. */
+export const DAY_SCHEDULE_MS: readonly number[] = [
+  0, 5, 300, 1_800, 7_200, 18_000, 36_000, 36_000,
+].map(inMs);
 const FORM = `must be 1 to ${MAX_WAITS} whole seconds from 0 to ${MAX_WAIT_S}, or "day"`;
 
 /**
@@ -20,7 +22,7 @@ export const CallbackSchedule = z.pipe(
     FORM,
   ),
   z.transform((schedule): readonly number[] =>
-    (schedule === "day" ? DAY_SCHEDULE_S : schedule).map((waitS) => waitS * SECOND_MS),
+    schedule === "day" ? DAY_SCHEDULE_MS : schedule.map(inMs),
   ),
 );
 
@@ -50,4 +52,8 @@ export function requireSchedule(
     throw invalidRequest([{ path, message }]);
   }
   return { callbackScheduleMs: scheduleMs };
+}
+
+function inMs(waitS: number): number {
+  return waitS * SECOND_MS;
 }

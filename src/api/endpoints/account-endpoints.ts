@@ -19,7 +19,7 @@ const COUNTED = { access: "endpoints", rateLimit: "LIMIT_LISTS" } as const;
 const PATH = "/v1/accounts/{account}/endpoints/{endpoint}";
 
 /** Creates or replaces an endpoint of an account. */
-const putAccountEndpoint = operation(
+export const putAccountEndpoint = operation(
   "putAccountEndpoint",
   { ...COUNTED, params: ["account", "endpoint"], query: NoQuery, body: EndpointSettings },
   async (call) => await putEndpoint(placeOf(call), call.body, call),
@@ -32,7 +32,7 @@ export const putAccountEndpointRoute = routeOf(
 );
 
 /** Reads an endpoint of an account, without the values of its headers. */
-const readAccountEndpoint = operation(
+export const readAccountEndpoint = operation(
   "readAccountEndpoint",
   { ...COUNTED, params: ["account", "endpoint"], query: NoQuery, body: NoBody },
   async (call) => await readEndpoint(placeOf(call), call),
@@ -45,7 +45,7 @@ export const readAccountEndpointRoute = routeOf(
 );
 
 /** Lists the endpoints of an account, in the order of their names. */
-const listAccountEndpoints = operation(
+export const listAccountEndpoints = operation(
   "listAccountEndpoints",
   { ...COUNTED, params: ["account"], query: NoQuery, body: NoBody },
   async (call) => await listEndpoints(call.params.account, call),
@@ -58,7 +58,7 @@ export const listAccountEndpointsRoute = routeOf(
 );
 
 /** Deletes an endpoint of an account. Tasks that have it keep their copy. */
-const deleteAccountEndpoint = operation(
+export const deleteAccountEndpoint = operation(
   "deleteAccountEndpoint",
   { ...COUNTED, params: ["account", "endpoint"], query: NoQuery, body: NoBody },
   async (call) => {
@@ -73,7 +73,7 @@ export const deleteAccountEndpointRoute = routeOf(
 );
 
 /** Reads the secrets with which the callbacks of an endpoint of an account are signed. */
-const readAccountEndpointSecrets = operation(
+export const readAccountEndpointSecrets = operation(
   "readAccountEndpointSecrets",
   { access: "secrets", params: ["account", "endpoint"], query: NoQuery, body: NoBody },
   async (call) => await secretsOf(await readEndpoint(placeOf(call), call), call),
@@ -86,7 +86,7 @@ export const readAccountEndpointSecretsRoute = routeOf(
 );
 
 /** Creates a new secret with which the callbacks of an endpoint of an account are signed. */
-const rotateAccountEndpointSecrets = operation(
+export const rotateAccountEndpointSecrets = operation(
   "rotateAccountEndpointSecrets",
   { access: "administer", params: ["account", "endpoint"], query: NoQuery, body: Rotation },
   async (call) => await rotateEndpointSecret(placeOf(call), call.body.generation, call),

@@ -2,6 +2,7 @@ import type * as z from "zod/mini";
 import { toSeconds } from "../../core/time.ts";
 import { log } from "../../lib/log.ts";
 import {
+  type EndpointOrder,
   MAX_ENDPOINTS,
   type PutAnswer,
   type StoredEndpoint,
@@ -36,20 +37,31 @@ export async function putEndpoint(
   { env, runtime, caller, origin }: Context,
 ): Promise<{ readonly isNew: boolean; readonly endpoint: StoredEndpoint }> {
   const { account, name } = place;
-  const { url, headers, schedule_s: scheduleMs, events, own_secret: hasOwnSecret } = body;
+  const { url, schedule_s: scheduleMs, events, own_secret: hasOwnSecret } = body;
   const refusal = refusalOf(url, runtime, origin, account !== null);
   if (refusal !== null) throw invalidRequest([{ path: "/url", message: refusal }]);
   requireSchedule(scheduleMs, runtime.config, "/schedule_s");
-  const hasHeaders = Object.keys(headers).length > 0;
-  const sealed = hasHeaders ? await sealHeaders(headers, place, runtime.keyring.headerKeys) : null;
-  const order = { name, url, scheduleMs, events, headers: sealed, hasOwnSecret };
+  const headers = await headersOf(body, place, runtime);
+  const order = { name, url, scheduleMs, events, headers, hasOwnSecret };
   const answer = await callObject<PutAnswer | null>(() =>
     endpointsObject(env, account).putEndpoint(order),
   );
   if (answer === null) throw unknownAccount();
   if (answer.kind === "full") throw full();
+  if (answer.kind === "unkept") throw unkept();
   noteChange("endpoint.change", place, caller);
   return answer;
+}
+
+/** Returns the headers of an endpoint as its order states them: encrypted, kept, or none. */
+async function headersOf(
+  { headers, keep_headers: keepsHeaders }: z.output<typeof EndpointSettings>,
+  place: Place,
+  { keyring }: Context["runtime"],
+): Promise<EndpointOrder["headers"]> {
+  if (keepsHeaders) return "kept";
+  if (Object.keys(headers).length === 0) return null;
+  return await sealHeaders(headers, place, keyring.headerKeys);
 }
 
 /** Deletes an endpoint, if there is one. */
@@ -127,7 +139,7 @@ export async function secretsOf(
 
 /** Returns an endpoint as the API shows it: of its headers only the names. */
 export function endpointView(endpoint: StoredEndpoint) {
-  const { name, url, headers, scheduleMs, events, secret, createdAt } = endpoint;
+  const { name, url, headers, scheduleMs, events, secret, createdAt, changedAt } = endpoint;
   return {
     name,
     url,
@@ -136,6 +148,7 @@ export function endpointView(endpoint: StoredEndpoint) {
     events,
     own_secret: secret !== null,
     created_at: toSeconds(createdAt),
+    changed_at: toSeconds(changedAt),
   };
 }
 
@@ -159,4 +172,9 @@ function requireFound(endpoint: StoredEndpoint | null): StoredEndpoint {
 function full(): Problem {
   const detail = `There are ${MAX_ENDPOINTS} endpoints already. Delete one first.`;
   return new Problem("endpoints_full", { detail });
+}
+
+function unkept(): Problem {
+  const message = "can be true only when the endpoint has headers and its url stays as it is";
+  return invalidRequest([{ path: "/keep_headers", message }]);
 }

@@ -24,6 +24,7 @@ const Endpoint = named(
       "Whether a secret of its own signs its callbacks, and not that of the account or the relay.",
     ),
     created_at: Time,
+    changed_at: described(Time, "Time of the last change or rotation of its secret."),
   }),
   "A named receiver of callbacks.",
 );
@@ -46,6 +47,7 @@ const ENDPOINT: z.output<typeof Endpoint> = {
   events: ["completed", "failed"],
   own_secret: false,
   created_at: ACCOUNT.created_at,
+  changed_at: ACCOUNT.created_at,
 };
 const LIST = { data: [ENDPOINT] };
 const SECRETS = { generation: 2, callbacks: [SECRET, SECRET], public_keys: [PUBLIC_KEY] };
@@ -60,6 +62,8 @@ const SETTINGS = {
     url: "URL that gets the callbacks: https, and no private address.",
     headers:
       "Headers that are sent with each callback, by name: at most 8, each of at most 4,096 characters, and none that the relay or the connection sets. The values are stored encrypted.",
+    keep_headers:
+      "`true`: the endpoint keeps the headers that it has. Without it `headers` replaces them. Only while `url` stays as it is.",
     schedule_s:
       "Waits before the attempts, as `callback_schedule_s` of a task, which takes precedence. Without it `CALLBACK_SCHEDULE_S` decides.",
     events: "Events that it is told of: `completed` and `failed` by default, and `progress`.",
@@ -67,7 +71,7 @@ const SETTINGS = {
   },
 } as const;
 const REPLACES =
-  "The body replaces the endpoint as a whole, also its headers. It holds for tasks that are created from then on, the one named `default` within about a minute; tasks that exist keep what they have. At most 20 endpoints.";
+  "The body replaces the endpoint as a whole, also its headers unless it keeps them. It holds for tasks that are created from then on, the one named `default` within about a minute; tasks that exist keep what they have. At most 20 endpoints.";
 const ROTATION = {
   example: { generation: 1 },
   fields: {

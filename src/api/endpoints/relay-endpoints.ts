@@ -18,7 +18,7 @@ import {
 const PATH = "/v1/endpoints/{endpoint}";
 
 /** Creates or replaces an endpoint of the relay. */
-const putRelayEndpoint = operation(
+export const putRelayEndpoint = operation(
   "putRelayEndpoint",
   { access: "operate", params: ["endpoint"], query: NoQuery, body: EndpointSettings },
   async (call) => await putEndpoint(placeOf(call), call.body, call),
@@ -31,7 +31,7 @@ export const putRelayEndpointRoute = routeOf(
 );
 
 /** Reads an endpoint of the relay, without the values of its headers. */
-const readRelayEndpoint = operation(
+export const readRelayEndpoint = operation(
   "readRelayEndpoint",
   { access: "operate", params: ["endpoint"], query: NoQuery, body: NoBody },
   async (call) => await readEndpoint(placeOf(call), call),
@@ -44,7 +44,7 @@ export const readRelayEndpointRoute = routeOf(
 );
 
 /** Lists the endpoints of the relay, in the order of their names. */
-const listRelayEndpoints = operation(
+export const listRelayEndpoints = operation(
   "listRelayEndpoints",
   { access: "operate", query: NoQuery, body: NoBody },
   async (call) => await listEndpoints(null, call),
@@ -57,7 +57,7 @@ export const listRelayEndpointsRoute = routeOf(
 );
 
 /** Deletes an endpoint of the relay. Tasks that have it keep their copy. */
-const deleteRelayEndpoint = operation(
+export const deleteRelayEndpoint = operation(
   "deleteRelayEndpoint",
   { access: "operate", params: ["endpoint"], query: NoQuery, body: NoBody },
   async (call) => {
@@ -72,7 +72,7 @@ export const deleteRelayEndpointRoute = routeOf(
 );
 
 /** Reads the secrets with which the callbacks of an endpoint of the relay are signed. */
-const readRelayEndpointSecrets = operation(
+export const readRelayEndpointSecrets = operation(
   "readRelayEndpointSecrets",
   { access: "administer", params: ["endpoint"], query: NoQuery, body: NoBody },
   async (call) => await secretsOf(await readEndpoint(placeOf(call), call), call),
@@ -85,7 +85,7 @@ export const readRelayEndpointSecretsRoute = routeOf(
 );
 
 /** Creates a new secret with which the callbacks of an endpoint of the relay are signed. */
-const rotateRelayEndpointSecrets = operation(
+export const rotateRelayEndpointSecrets = operation(
   "rotateRelayEndpointSecrets",
   { access: "administer", params: ["endpoint"], query: NoQuery, body: Rotation },
   async (call) => await rotateEndpointSecret(placeOf(call), call.body.generation, call),

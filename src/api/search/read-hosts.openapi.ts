@@ -57,12 +57,18 @@ const Hosts = named(
   "The receivers' hosts with their callbacks of the last 24 hours.",
 );
 
+const Tasks = z.strictObject({ account: z.nullable(z.string()), tasks: Count });
+
 const Host = named(
   "Host",
   z.strictObject({
     ...WINDOW_FIELDS,
     ...HOST_FIELDS,
     last_delivered_at: Maybe,
+    accounts: described(
+      z.array(Tasks),
+      "Accounts whose callbacks go to the host, at most 20, by the newest 2,000 tasks of the relay; null stands for tasks without an account.",
+    ),
     failures: z.strictObject({
       outcomes: z.array(
         z.strictObject({
@@ -74,7 +80,7 @@ const Host = named(
           task_id: z.nullable(Id),
         }),
       ),
-      accounts: z.array(z.strictObject({ account: z.nullable(z.string()), tasks: Count })),
+      accounts: z.array(Tasks),
       sending: Count,
       first_failed_at: Maybe,
       is_capped: z.boolean(),
@@ -129,6 +135,7 @@ export const readHostDescription = {
       ...WINDOW,
       ...HOST,
       last_delivered_at: SINCE_S + 86_300,
+      accounts: [{ account: "acme", tasks: 24 }],
       failures: {
         outcomes: [],
         accounts: [],

@@ -6,7 +6,7 @@ import type { Shards } from "../../index-db/shards.ts";
 import {
   failedCallbacks,
   failedCallbacksOf,
-  lastDeliveredAt,
+  newestOfHost,
   nextTasks,
 } from "../../index-db/troubled-tasks.ts";
 import { requireHost } from "../hosts/host-name.ts";
@@ -36,9 +36,11 @@ const FEW_TASKS = 50;
 const searched = new WeakSet<RecentCounts>();
 /**
  * For the statistics of one host, at most this many of the newest failed callbacks of all hosts are read, to find those
- * to this host, and at most this many of the newest tasks, to find the last callback that was delivered to it.
+ * to this host, and at most this many of the newest tasks, to find the last callback that was delivered to it and the
+ * accounts whose callbacks go to it.
  */
 const MAX_ENTRIES = 2_000;
+const MAX_ACCOUNTS = 20;
 /** Name of the counts that add up, for each hour, all hosts that are not counted separately. */
 const OTHERS = "*";
 
@@ -91,8 +93,8 @@ async function allHosts(env: Env, shards: Shards) {
 }
 
 /**
- * Returns the statistics of one host: its callbacks of the last 24 hours, the time of the last delivered one, and the
- * failing ones by outcome and by account.
+ * Returns the statistics of one host: its callbacks of the last 24 hours, the time of the last delivered one, the
+ * accounts of the newest ones, and the failing ones by outcome and by account.
  * @throws Problem `invalid_request` for a text that is not a host.
  */
 async function oneHostView(name: string, env: Env, runtime: Runtime) {
@@ -100,18 +102,19 @@ async function oneHostView(name: string, env: Env, runtime: Runtime) {
   const shards = requireIndex(env, runtime);
   const now = Date.now();
   const paused = await pausedHosts(env);
-  const [counts, failed, next, deliveredAt] = await queryIndex(() =>
+  const [counts, failed, next, { accounts, deliveredAt }] = await queryIndex(() =>
     Promise.all([
       recentCounts(env, shards, now),
       failedCallbacksOf(host, shards, MAX_ENTRIES),
       nextTasks(shards, MAX_TASKS),
-      lastDeliveredAt(host, shards, MAX_ENTRIES),
+      newestOfHost(host, shards, MAX_ENTRIES, MAX_ACCOUNTS),
     ]),
   );
   return {
     ...windowView(counts),
     ...viewer({ counts, failed, next }, paused, now)(host),
     last_delivered_at: deliveredAt === null ? null : toSeconds(deliveredAt),
+    accounts,
     failures: failuresOf(host, { failed, next }),
   };
 }

@@ -6,6 +6,7 @@ import { changeAccount, readAccount } from "../../api/accounts/accounts.ts";
 import { grantCredits } from "../../api/accounts/credit-changes.ts";
 import { listEntries } from "../../api/accounts/entries.ts";
 import { EntryCursor } from "../../api/accounts/entry-view.ts";
+import { listAccountEndpoints } from "../../api/endpoints/account-endpoints.ts";
 import { AccountId } from "../../api/http/fields.ts";
 import { unknownAccount } from "../../api/http/problem.ts";
 import { readQuery } from "../../api/http/query.ts";
@@ -15,6 +16,7 @@ import { accountOf, type KeyHolder, may, readerOf } from "../../objects/task/cal
 import { type FormFault, numberIn, withFaultsIn } from "../http/forms.ts";
 import { html, seeOther } from "../http/html-answer.ts";
 import { formAction, type FormVisit, viewerPage, type ViewerVisit } from "../http/page.ts";
+import { EndpointsPanel } from "../endpoints/endpoints-panel.tsx";
 import { frameOf, Layout } from "../layout/layout.tsx";
 import { ApiDialog } from "../parts/api-dialog.tsx";
 import { Code } from "../parts/code.tsx";
@@ -40,10 +42,11 @@ const DONE: Readonly<Record<string, string>> = {
   imported: "The key is imported.",
   revoked: "The key is revoked. It is refused everywhere within a minute.",
   rotated: "There is a new secret. Callbacks have a signature of the previous one, too.",
+  "endpoint-deleted": "The endpoint is deleted. Tasks that have it keep their copy.",
 };
 
 /**
- * The page of an account. It shows the balance, the ledger, the API keys and the callback secrets, as far as the
+ * The page of an account. It shows the balance, the ledger, the API keys, the endpoints and the callback secrets, as far as the
  * viewer may see them.
  */
 export const accountPage = viewerPage("accountPage", "/accounts/{account}", "read", (visit) =>
@@ -61,20 +64,19 @@ async function showAccount(
   await countRequest("LIMIT_LISTS", viewer, env);
   const account = await readAccount.perform({ params: { account: id } }, viewer, visit);
   const isDeleted = account.deletedAt !== null;
-  const { entries, keys, secrets, spend } = await readParts(visit, id, cursor, isDeleted);
+  const { entries, keys, secrets, spend, endpoints } = await readParts(
+    visit,
+    id,
+    cursor,
+    isDeleted,
+  );
   const settings = settingsOf(account);
   const mayOrder = may(viewer, "administer") && !isDeleted;
-  const said = DONE[done];
   return html(
     <Layout title={id} frame={frameOf(visit)} section="accounts">
       <Head visit={visit} id={id} createdAt={account.createdAt} mayOrder={mayOrder} />
       <div class="stack">
-        {said === undefined ? null : <Notice tone="ok" icon="check" title={said} />}
-        {isDeleted ? (
-          <Notice tone="warn" icon="warn" title="This account is deleted.">
-            <p>Its keys and secrets are gone. Its ledger stays while a charge may be refunded.</p>
-          </Notice>
-        ) : null}
+        <Notices done={done} isDeleted={isDeleted} />
         <Numbers account={account} />
         {readerOf(viewer) === "operator" ? (
           <SettingsPanel account={id} settings={settings} mayOrder={mayOrder} fault={fault} />
@@ -92,12 +94,28 @@ async function showAccount(
         {keys === null ? null : (
           <KeysPanel account={id} keys={keys} mayOrder={mayOrder} fault={fault} />
         )}
+        {endpoints === null ? null : <EndpointsPanel account={id} endpoints={endpoints} />}
         {secrets === null ? null : (
-          <SecretsPanel account={id} secrets={secrets} mayOrder={mayOrder} />
+          <SecretsPanel action={`/accounts/${id}/rotate`} secrets={secrets} mayOrder={mayOrder} />
         )}
       </div>
       {mayOrder ? <GrantDialog account={id} now={Date.now()} fault={fault} /> : null}
     </Layout>,
+  );
+}
+
+/** Confirms what was done before the page was opened, and says that the account is deleted, if it is. */
+function Notices({ done, isDeleted }: { readonly done: string; readonly isDeleted: boolean }) {
+  const said = DONE[done];
+  return (
+    <>
+      {said === undefined ? null : <Notice tone="ok" icon="check" title={said} />}
+      {isDeleted ? (
+        <Notice tone="warn" icon="warn" title="This account is deleted.">
+          <p>Its keys and secrets are gone. Its ledger stays while a charge may be refunded.</p>
+        </Notice>
+      ) : null}
+    </>
   );
 }
 
@@ -149,6 +167,7 @@ function apiPaths(id: string, viewer: KeyHolder): readonly string[] {
     path,
     ...(may(viewer, "ledger") ? [`${path}/spend`, `${path}/entries`] : []),
     ...(may(viewer, "keys") ? [`${path}/keys`] : []),
+    ...(may(viewer, "endpoints") ? [`${path}/endpoints`] : []),
     ...(may(viewer, "secrets") ? [`${path}/signing-secrets`] : []),
   ];
 }
@@ -165,15 +184,16 @@ async function readParts(
   const context = { ...visit, counted: "LIMIT_LISTS" } as const;
   const given = { params: { account } };
   const query = { limit: String(ENTRIES), cursor: String(cursor) };
-  const isSeen = (part: "keys" | "secrets") => may(viewer, part) && !isDeleted;
+  const isSeen = (part: "keys" | "secrets" | "endpoints") => may(viewer, part) && !isDeleted;
   const isFirst = cursor === Number.MAX_SAFE_INTEGER;
-  const [spend, entries, keys, secrets] = await Promise.all([
+  const [spend, entries, keys, secrets, endpoints] = await Promise.all([
     may(viewer, "ledger") && isFirst ? readAccountSpend.perform(given, viewer, context) : null,
     may(viewer, "ledger") ? listEntries.perform({ ...given, query }, viewer, context) : null,
     isSeen("keys") ? listKeys.perform(given, viewer, context) : null,
     isSeen("secrets") ? readAccountSecrets.perform(given, viewer, context) : null,
+    isSeen("endpoints") ? listAccountEndpoints.perform(given, viewer, context) : null,
   ]);
-  return { spend, entries, keys, secrets };
+  return { spend, entries, keys, secrets, endpoints };
 }
 
 type AccountForm = FormVisit<{ readonly account: string }>;

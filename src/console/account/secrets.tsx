@@ -7,16 +7,17 @@ import { Panel } from "../parts/page-head.tsx";
 const ROTATE = "rotate";
 
 interface SecretsPanelProps {
-  readonly account: string;
+  /** Path to which the form that rotates the secrets is sent. */
+  readonly action: string;
   readonly secrets: CallbackSecrets;
   readonly mayOrder: boolean;
 }
 
 /**
- * Section with the secrets that sign the callbacks of an account (hidden at first), the public keys that verify the
+ * Section with the secrets that sign the callbacks of an account or of an endpoint (hidden at first), the public keys that verify the
  * asymmetric signatures (`v1a`) on these callbacks, and a dialog to rotate the secrets.
  */
-export function SecretsPanel({ account, secrets, mayOrder }: SecretsPanelProps) {
+export function SecretsPanel({ action, secrets, mayOrder }: SecretsPanelProps) {
   const { generation, callbacks, public_keys: publicKeys } = secrets;
   return (
     <Panel
@@ -55,13 +56,13 @@ export function SecretsPanel({ account, secrets, mayOrder }: SecretsPanelProps) 
           </>
         ))}
       </dl>
-      {mayOrder ? <RotateDialog account={account} generation={generation} /> : null}
+      {mayOrder ? <RotateDialog action={action} generation={generation} /> : null}
     </Panel>
   );
 }
 
 /**
- * Returns which secret of an account stands at a place of the list of its secrets. For each generation, the list has a
+ * Returns which secret stands at a place of the list of its secrets. For each generation, the list has a
  * secret of each value of `RELAY_SECRET`; `from` names a value that is not the newest. The list has the present
  * generation and, if there was a rotation, the previous one.
  */
@@ -72,15 +73,10 @@ function secretAt(place: number, length: number, generation: number) {
   return { age: back === 0 ? "current" : "previous", number: generation - back, from };
 }
 
-function RotateDialog(props: { readonly account: string; readonly generation: number }) {
-  const { account, generation } = props;
+function RotateDialog(props: { readonly action: string; readonly generation: number }) {
+  const { action, generation } = props;
   return (
-    <FormDialog
-      id={ROTATE}
-      title="Rotate the callback secret?"
-      action={`/accounts/${account}/rotate`}
-      send="Rotate"
-    >
+    <FormDialog id={ROTATE} title="Rotate the callback secret?" action={action} send="Rotate">
       <input type="hidden" name="generation" value={String(generation)} />
       <RotationDrawing generation={generation} />
       <p>

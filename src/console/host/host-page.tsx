@@ -29,9 +29,19 @@ import { Notice } from "../parts/notice.tsx";
 import { PageHead, Panel } from "../parts/page-head.tsx";
 import { Ago, Time } from "../parts/shown-time.tsx";
 import { Stat } from "../parts/stat.tsx";
+import { safeReturnTo } from "../session/return-to.ts";
 import { likelyCauseOf } from "./host-causes.ts";
+import { endpointsOf, HostEndpoints } from "./host-endpoints.tsx";
 import { hostIncident } from "./host-incident.ts";
-import { endIn, HOURS, PAUSE, PauseButton, PauseDialog, PauseNotice } from "./pause-panel.tsx";
+import {
+  endIn,
+  HOURS,
+  PAUSE,
+  PauseButton,
+  PauseDialog,
+  PauseNotice,
+  RETURN_TO,
+} from "./pause-panel.tsx";
 
 /**
  * Largest number of tasks whose callbacks the page shows as examples, one for each combination of outcome and HTTP
@@ -90,7 +100,7 @@ export const redeliverOne = formAction(
   },
 );
 
-/** Pauses the host, and redirects to its page. */
+/** Pauses the host, and redirects to its page, or to the one from which the form was sent. */
 export const pauseHostForm = formAction(
   "pauseHostForm",
   "/hosts/{host}/pause",
@@ -102,22 +112,27 @@ export const pauseHostForm = formAction(
         const { params } = visit;
         const until = endIn(visit.form, Date.now());
         const paused = await pauseHost.perform({ params, body: { until } }, visit.viewer, visit);
-        return seeOther(pathOf(paused.host));
+        return seeOther(pageAfter(visit, paused.host));
       },
       (fault) => showHost(visit, { ...NOTHING, pauseFault: fault }),
     ),
 );
 
-/** Ends the pause of the host, and redirects to its page. */
+/** Ends the pause of the host, and redirects to its page, or to the one from which the form was sent. */
 export const resumeHostForm = formAction(
   "resumeHostForm",
   "/hosts/{host}/resume",
   "operate",
   async (visit) => {
     await resumeHost.perform({ params: visit.params }, visit.viewer, visit);
-    return seeOther(pathOf(visit.params.host));
+    return seeOther(pageAfter(visit, visit.params.host));
   },
 );
+
+function pageAfter({ form, url }: FormVisit<object>, host: string): string {
+  const returnTo = form.get(RETURN_TO);
+  return returnTo === null ? pathOf(host) : safeReturnTo(returnTo, url.origin);
+}
 
 /** Results of the form that the viewer has just sent from a host's page: a test callback or a redelivery. */
 interface Done extends Pick<Steps, "tested" | "sent" | "fault"> {
@@ -132,7 +147,10 @@ const NOTHING: Done = { tested: null, sent: null, fault: null, url: null, pauseF
 async function showHost(visit: HostVisit, done: Done): Promise<Response> {
   const { params } = visit;
   const host = await readHost.perform({ params }, visit.viewer, visit);
-  const samples = await samplesOf(host, visit);
+  const [samples, endpoints] = await Promise.all([
+    samplesOf(host, visit),
+    endpointsOf(host, visit),
+  ]);
   const now = Date.now();
   const [origin, path] = [linkOrigin(visit.env, visit.request), pathOf(host.host)];
   const mayOperate = may(visit.viewer, "operate");
@@ -158,6 +176,7 @@ async function showHost(visit: HostVisit, done: Done): Promise<Response> {
         <HostNotice host={host} failed={failedCount(host)} link={`${origin}${path}`} now={now} />
         {steps === null ? null : <HostSteps {...steps} />}
         <HostFailures failures={host.failures} samples={samples} now={now} />
+        {endpoints === null ? null : <HostEndpoints endpoints={endpoints} />}
         <HostDay host={host} now={now} />
       </div>
     </Layout>,

@@ -26,12 +26,21 @@ export function endIn(form: URLSearchParams, now: number): number {
   return toSeconds(now + Number(known) * HOUR_MS);
 }
 
-interface PauseProps {
+export interface PauseProps {
   readonly host: string;
   /** Path of the host's page. */
   readonly path: string;
   /** End of the host's pause, in Unix seconds; null when it is not paused. */
   readonly until: number | null;
+  /** Path of the page that is shown after the change. Absent for the host's page. */
+  readonly returnTo?: string;
+}
+
+/** Name of the field with the path of the page that is shown after a pause has begun or ended. */
+export const RETURN_TO = "return_to";
+
+function ReturnTo({ returnTo }: { readonly returnTo: string | undefined }) {
+  return returnTo === undefined ? null : <input type="hidden" name={RETURN_TO} value={returnTo} />;
 }
 
 /** Button that opens the dialog which pauses a host. */
@@ -43,6 +52,7 @@ export function PauseButton() {
 export function PauseDialog({
   host,
   path,
+  returnTo,
   fault,
 }: PauseProps & { readonly fault: FormFault | null }) {
   return (
@@ -57,6 +67,7 @@ export function PauseDialog({
         No callback is sent to the host meanwhile, and no attempt is counted. Afterwards the
         callbacks go on by themselves, spread over ten minutes.
       </p>
+      <ReturnTo returnTo={returnTo} />
       <Select label="For" name={HOURS} options={LENGTHS} value={DEFAULT_HOURS} fault={fault} />
     </FormDialog>
   );
@@ -69,11 +80,12 @@ interface PauseNoticeProps extends PauseProps {
 }
 
 /** Says until when a host is paused; empty when it is not. */
-export function PauseNotice({ path, until, mayResume, now }: PauseNoticeProps) {
+export function PauseNotice({ path, until, returnTo, mayResume, now }: PauseNoticeProps) {
   if (until === null) return null;
   const at = until * SECOND_MS;
   const button = (
     <form method="post" action={`${path}/resume`}>
+      <ReturnTo returnTo={returnTo} />
       <button type="submit" class="button">
         Resume
       </button>

@@ -1,5 +1,6 @@
 import type { HostView } from "../../api/search/host-views.ts";
 import { listHosts } from "../../api/search/read-hosts.ts";
+import { may } from "../../objects/task/caller.ts";
 import { html } from "../http/html-answer.ts";
 import { viewerPage } from "../http/page.ts";
 import { frameOf, Layout } from "../layout/layout.tsx";
@@ -28,6 +29,11 @@ export const hostsPage = viewerPage("hostsPage", "/hosts", "inspect", async (vis
         sub={`Receivers of callbacks in the last 24 hours, worst first. ${sub}`}
       >
         <ApiDialog origin={visit.url.origin} paths={["/v1/hosts"]} />
+        {may(visit.viewer, "operate") ? (
+          <a class="button" href="/endpoints">
+            Endpoints of the relay
+          </a>
+        ) : null}
       </PageHead>
       <div id="hosts" class="stack-s" data-refresh="60">
         {data.length === 0 ? (

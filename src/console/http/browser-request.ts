@@ -5,6 +5,7 @@ const CONSOLE_SEGMENTS: ReadonlySet<string> = new Set([
   "accounts",
   "assets",
   "docs",
+  "endpoints",
   "hosts",
   "login",
   "logout",

@@ -24,7 +24,8 @@ import { searchTarget } from "../search/search-page.ts";
 import { DoctorForm, type Pasted, receivedIn, VerdictView } from "../task/doctor-page.tsx";
 import { callbackOf, readShownTask } from "../task/task-data.ts";
 
-const SAMPLES = [
+/** Results that the sample task of a test can have, with their labels. */
+export const SAMPLES = [
   ["completed", "completed, with an output"],
   ["failed", "failed, with an error"],
 ] as const;
@@ -158,10 +159,13 @@ function TestForm({ fields, isOperator, fault }: TestFormProps) {
 }
 
 /** The result of a test callback: the response of the receiver, and the request as it was sent. */
-function Outcome(result: Tested) {
+export function Outcome(result: Tested) {
   const { outcome, status_code: code, duration_ms: ms, cause, response_excerpt: excerpt } = result;
-  const { method, url, headers, body } = result.request;
-  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
+  const { method, url, headers, hidden_headers: hidden = [], body } = result.request;
+  const lines = [
+    ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
+    ...hidden.map((name) => `${name}: …`),
+  ];
   return (
     <div class="stack" id="outcome">
       <Panel title="Answer" aside={durationText(ms)}>

@@ -16,23 +16,32 @@ export interface EndpointOrder {
   /** Waits before the attempts of a callback, in milliseconds. Null when those of the settings hold. */
   readonly scheduleMs: readonly number[] | null;
   readonly events: CallbackEvents;
-  /** Headers that are added to each callback. Null when there are none. */
-  readonly headers: SealedHeaders | null;
+  /** Headers that are added to each callback: new ones, or those that the endpoint has. Null when there are none. */
+  readonly headers: SealedHeaders | "kept" | null;
   readonly hasOwnSecret: boolean;
 }
 
 /** An endpoint: a named receiver of callbacks, of an account or of the relay. */
-export interface StoredEndpoint extends Omit<EndpointOrder, "hasOwnSecret"> {
+export interface StoredEndpoint extends Omit<EndpointOrder, "headers" | "hasOwnSecret"> {
+  /** Null when there are none. */
+  readonly headers: SealedHeaders | null;
   /** Secret of the endpoint's own that signs. Null when the secret of the account or of the relay does. */
   readonly secret: EndpointSecret | null;
   /** Unix milliseconds. */
   readonly createdAt: number;
+  /** Time of the last order or rotation, in Unix milliseconds. */
+  readonly changedAt: number;
 }
 
-/** Answer to an order to store an endpoint. `full` means that there are as many endpoints as there may be. */
+/**
+ * Answer to an order to store an endpoint.
+ * - `full`: there are as many endpoints as there may be.
+ * - `unkept`: there are no headers to keep, or they were stored for another URL.
+ */
 export type PutAnswer =
   | { readonly kind: "stored"; readonly endpoint: StoredEndpoint; readonly isNew: boolean }
-  | { readonly kind: "full" };
+  | { readonly kind: "full" }
+  | { readonly kind: "unkept" };
 
 /** Name of the object with the endpoints of the relay itself. */
 export const RELAY_ENDPOINTS = "relay-endpoints:";
@@ -88,13 +97,18 @@ export class EndpointStore {
     );
   }
 
-  /** Stores an endpoint in place of the one with its name. A secret of its own stays. */
-  put({ hasOwnSecret, ...order }: EndpointOrder): PutAnswer {
+  /**
+   * Stores an endpoint in place of the one with its name. A secret of its own stays. Its headers may stay only while it
+   * has the same URL, so that nobody who cannot read them can send them elsewhere.
+   */
+  put({ hasOwnSecret, headers: stated, ...order }: EndpointOrder): PutAnswer {
     const known = this.find(order.name);
+    const headers = stated === "kept" ? headersAt(order.url, known) : stated;
+    if (stated === "kept" && headers === null) return { kind: "unkept" };
     if (known === null && this.all().length >= MAX_ENDPOINTS) return { kind: "full" };
     const secret = hasOwnSecret ? (known?.secret ?? newSecret()) : null;
     const createdAt = known?.createdAt ?? Date.now();
-    const endpoint = this.#write({ ...order, secret, createdAt });
+    const endpoint = this.#write({ ...order, headers, secret, createdAt });
     return { kind: "stored", endpoint, isNew: known === null };
   }
 
@@ -120,10 +134,16 @@ export class EndpointStore {
     for (const { name } of this.all()) this.delete(name);
   }
 
-  #write(endpoint: StoredEndpoint): StoredEndpoint {
+  #write(unstamped: Omit<StoredEndpoint, "changedAt">): StoredEndpoint {
+    const endpoint = { ...unstamped, changedAt: Date.now() };
     this.#kv.put(`${PREFIX}${endpoint.name}`, endpoint);
     return endpoint;
   }
+}
+
+/** Returns the headers of an endpoint that may be sent to a URL: those that were stored with it. */
+function headersAt(url: string, known: StoredEndpoint | null): SealedHeaders | null {
+  return known?.url === url ? known.headers : null;
 }
 
 /** Returns a new secret. Its random id makes it another one than that of a deleted endpoint with the same name. */
