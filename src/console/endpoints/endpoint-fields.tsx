@@ -160,8 +160,8 @@ export function endpointIn(form: URLSearchParams) {
   };
 }
 
-function secondsIn(text: string): number | string {
-  return /^\d{1,9}$/.test(text) ? Number(text) : text;
+function secondsIn(text: string): number | undefined {
+  return /^\d{1,9}$/.test(text) ? Number(text) : undefined;
 }
 
 function headersIn(form: URLSearchParams): readonly (readonly [name: string, value: string])[] {
