@@ -6,7 +6,9 @@ import type { Price } from "../../core/record/price-rule.ts";
 import { readerOf, type Caller } from "../../objects/task/caller.ts";
 import { CallbackEventList, eventsIn } from "../callbacks/callback-event-list.ts";
 import { CallbackSchedule, scheduleIn } from "../callbacks/callback-schedule.ts";
+import { jsonPointer } from "../http/body.ts";
 import { AccountId, TaskId, TimeS } from "../http/fields.ts";
+import { messageOf } from "../http/issue-message.ts";
 import { type Issue, invalidRequest, Problem } from "../http/problem.ts";
 import { Labels } from "../tasks/task-schemas.ts";
 
@@ -69,13 +71,15 @@ export function readRelayHeaders(headers: Headers, caller: Caller): RelayHeaders
     const text = headers.get(name);
     if (text === null) return null;
     const value = parse(text);
-    const parsed = schema.safeParse(value);
+    if (value === undefined) {
+      issues.push({ path: `/${name}`, message: "must be JSON" });
+      return null;
+    }
+    const parsed = schema.safeParse(value, { error: messageOf });
     if (parsed.success) return parsed.data;
     const [issue] = parsed.error.issues;
-    const message = value === undefined ? "must be JSON" : (issue?.message ?? "is not valid");
-    const place =
-      value === undefined ? "" : (issue?.path ?? []).map((member) => `/${String(member)}`).join("");
-    issues.push({ path: `/${name}${place}`, message });
+    const place = jsonPointer(issue?.path ?? []);
+    issues.push({ path: `/${name}${place}`, message: issue?.message ?? "is not valid" });
     return null;
   };
   const credits = read("Relay-Credits", Credits, wholeNumber);
