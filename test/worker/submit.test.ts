@@ -395,17 +395,19 @@ it("a submission with a misspelt Relay- header is refused, and the refusal names
 });
 
 it.each([
-  ["{", "must be JSON"],
-  ["[]", "must be an object"],
+  ["Relay-Metadata", "{", "", "must be JSON"],
+  ["Relay-Metadata", "[]", "", "must be an object"],
+  ["Relay-Callback-Schedule", "0,90000", "/1", "must be at most 86400"],
+  ["Relay-Callback-Events", "done", "/0", "must be one of completed, failed, progress"],
+  ["Relay-Deadline-At", "soon", "", "must be a number"],
 ])(
-  "a submission whose Relay-Metadata is %s is refused with the reason that it %s",
-  async (value, reason) => {
+  "a submission whose %s is %s is refused at %j with the reason that it %s",
+  async (header, value, place, reason) => {
     const outside = anArk();
-    const response = await submit(named({ "Relay-Metadata": value }));
-    expect(await response.clone().json()).toMatchObject({
-      issues: [{ path: "/Relay-Metadata", message: reason }],
-    });
-    expect(await refusal(response)).toEqual(invalid("/Relay-Metadata"));
+    const response = await submit(named({ [header]: value }));
+    const path = `/${header}${place}`;
+    expect(await response.clone().json()).toMatchObject({ issues: [{ path, message: reason }] });
+    expect(await refusal(response)).toEqual(invalid(path));
     expect(outside.sentTo(ARK)).toEqual([]);
   },
 );

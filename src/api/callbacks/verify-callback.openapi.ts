@@ -29,7 +29,7 @@ const Verdict = named(
     signed_with: maybe(z.string(), "Whose secret or key that is, and whose not."),
     account: maybe(
       z.string(),
-      "The account whose secrets sign callbacks of this task, if it has one.",
+      "The account of the task, if it has one.",
     ),
     attempt: described(z.nullable(z.int()), "Number of the attempt that has this timestamp."),
     age_s: described(z.nullable(z.int()), "Age of the timestamp in seconds."),
