@@ -62,7 +62,11 @@ it("GET /v1/tasks/{id}/attempts/{number}/request returns the request of each att
   await putSecretEndpoint("first", { own_secret: true });
   await putEndpoint("second", { headers: { "X-Token": "a-value" } });
   const id = await completed({ callback_url: "endpoint:first" });
-  for (const order of [{ endpoint: "second" }, { callback_url: OTHER_URL }, { endpoint: "second" }]) {
+  for (const order of [
+    { endpoint: "second" },
+    { callback_url: OTHER_URL },
+    { endpoint: "second" },
+  ]) {
     pass(5_000);
     await redeliver(id, order);
     await untilIdle(id);
@@ -261,7 +265,9 @@ it.each(["account", "relay"])(
     const id = await addressed();
 
     expect(await verdictOnOwn(id)).toMatchObject({
-      signed_with: expect.stringMatching(`^secret no. 1 .current. of ${endpoint}, not that of the `),
+      signed_with: expect.stringMatching(
+        `^secret no. 1 .current. of ${endpoint}, not that of the `,
+      ),
     });
     expect(await faultOf(id, ofOwner)).toMatchObject({
       message: expect.stringMatching(
@@ -270,7 +276,9 @@ it.each(["account", "relay"])(
       cure: expect.stringContaining(`GET ${path}.`),
     });
     expect(await faultOf(await completed(place), own)).toMatchObject({
-      message: expect.stringMatching(`a secret of ${owner}, .*, but with secret no. 1 of ${endpoint}.$`),
+      message: expect.stringMatching(
+        `a secret of ${owner}, .*, but with secret no. 1 of ${endpoint}.$`,
+      ),
     });
     for (let times = 0; times < 3; times++) await post(path, "");
     expect(await faultOf(await addressed(), own)).toMatchObject({

@@ -58,11 +58,7 @@ export async function requestOf(
  * Returns the secrets and keys that sign a callback, each with its name. A secret of an account is named `current`,
  * `next` or `previous` by its present age, because it may have been rotated since the task was created.
  */
-export async function signersOfMessage(
-  message: SignedFor,
-  { config, keyring }: Runtime,
-  env: Env,
-) {
+export async function signersOfMessage(message: SignedFor, { config, keyring }: Runtime, env: Env) {
   return await signersOf(message, await presentGeneration(message, env), config, keyring);
 }
 

@@ -49,6 +49,8 @@ function localCure(text: string, { allowLocal }: UrlRules): string {
 export function requireAcceptable(...target: Parameters<typeof refusalOf>): void {
   const [url] = target;
   const isEndpoint = url !== null && endpointIn(url) !== null;
-  const message = isEndpoint ? "must be a URL: an endpoint is named as endpoint" : refusalOf(...target);
+  const message = isEndpoint
+    ? "must be a URL: an endpoint is named as endpoint"
+    : refusalOf(...target);
   if (message !== null) throw invalidRequest([{ path: "/callback_url", message }]);
 }

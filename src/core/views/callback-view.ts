@@ -73,12 +73,7 @@ function restEnd({ state }: Callback): number | null {
   return rest === undefined ? null : toSeconds(rest.until);
 }
 
-function attemptView(
-  attempt: Attempt,
-  presentUrl: string,
-  finishedAt: number,
-  reader: TaskReader,
-) {
+function attemptView(attempt: Attempt, presentUrl: string, finishedAt: number, reader: TaskReader) {
   return {
     number: attempt.number,
     series: attempt.series,

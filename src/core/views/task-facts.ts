@@ -161,7 +161,10 @@ function callbackFacts(
   return {
     message: { taskId, account, status, body, origin, ...parts },
     url,
-    attempts: [...callback.attempts.map((attempt) => factsOf(attempt, callback)), ...running(callback)],
+    attempts: [
+      ...callback.attempts.map((attempt) => factsOf(attempt, callback)),
+      ...running(callback),
+    ],
     nextAttemptAt: state.kind === "due" && rest === null ? state.nextAttemptAt : null,
     pausedUntil: rest?.until ?? null,
     series: {

@@ -199,13 +199,15 @@ export function signedWithText(owner: SecretsOwner, signedBy: readonly Signer[])
   const [signer] = [...secrets.filter(({ age }) => age === "current"), ...secrets];
   if (signer === undefined) return "an Ed25519 key of the relay, which signs for all accounts";
   const { age, generation } = signer;
-  const which = generation === undefined ? `the ${age} secret` : `secret no. ${generation} (${age})`;
+  const which =
+    generation === undefined ? `the ${age} secret` : `secret no. ${generation} (${age})`;
   return `${which} of ${ownerName(owner)}, not ${otherThan(owner)}`;
 }
 
 /** Returns the secret for which that of an owner is most easily taken. */
 function otherThan({ account, endpoint }: SecretsOwner): string {
-  if (account === null) return endpoint === null ? "that of an account" : "that of the relay itself";
+  if (account === null)
+    return endpoint === null ? "that of an account" : "that of the relay itself";
   return endpoint === null ? "a secret of the relay itself" : "that of the account";
 }
 
