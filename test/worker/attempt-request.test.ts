@@ -203,6 +203,12 @@ async function verdictOnOwn(id: string): Promise<unknown> {
 
 const Verdict = z.looseObject({ faults: z.array(z.looseObject({})) });
 
+/** Returns the first fault of a task's callback with the signature of a secret. */
+async function faultOf(id: string, secret: string): Promise<unknown> {
+  const answer = await post(`/v1/tasks/${id}/verify`, await signedWith(secret, id));
+  return Verdict.parse(await answer.json()).faults[0];
+}
+
 const rotate = (account: string) => post(`/v1/accounts/${account}/signing-secrets`, "");
 
 it.each(["operator", "account"])(
@@ -258,10 +264,6 @@ it.each(["account", "relay"])(
     const [ofOwner = ""] =
       account === undefined ? (await secretsOf()).callbacks : await accountSecretsOf(account);
     const addressed = () => completed({ ...place, callback_url: "endpoint:orders" });
-    const faultOf = async (id: string, secret: string) => {
-      const answer = await post(`/v1/tasks/${id}/verify`, await signedWith(secret, id));
-      return Verdict.parse(await answer.json()).faults[0];
-    };
     const id = await addressed();
 
     expect(await verdictOnOwn(id)).toMatchObject({

@@ -30,12 +30,13 @@ export interface AttemptRequest {
  * the old signature. Null means the time of the attempt, which gives the request that was sent.
  */
 export async function requestOf(
-  { message: { endpoint: _, ...shared } }: CallbackFacts,
+  callback: CallbackFacts,
   { number, startedAt, url, endpoint, sentDigest }: AttemptFacts,
   signedAt: number | null,
   runtime: Runtime,
   env: Env,
 ): Promise<AttemptRequest> {
+  const { endpoint: _, ...shared } = callback.message;
   const message = { ...shared, ...(endpoint && { endpoint }) };
   const input = { ...message, number, url, startedAt: signedAt ?? startedAt };
   const { headers, body } = await callbackRequest(input, runtime);
