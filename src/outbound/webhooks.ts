@@ -4,7 +4,7 @@ import type { Runtime } from "../config/runtime.ts";
 import { type AttemptResult, unansweredAttempt } from "../core/record/callback.ts";
 import type { Delivery } from "../core/duties/callback-attempt.ts";
 import type { ProgressCallback } from "../core/events/progress-callback.ts";
-import type { EndpointCopy } from "../core/record/endpoint-copy.ts";
+import type { PastEndpoint } from "../core/record/endpoint-copy.ts";
 import type { Account } from "../core/record/task.ts";
 import type { Refund } from "../core/duties/refund.ts";
 import type { Release } from "../core/duties/release.ts";
@@ -121,12 +121,14 @@ async function sendTo(
 }
 
 /** Data from which the request of an attempt of a callback is computed. */
-export type CallbackInput = Omit<Delivery, "provider">;
+export interface CallbackInput extends Omit<Delivery, "provider" | "endpoint"> {
+  readonly endpoint?: PastEndpoint;
+}
 
 /**
  * Returns the request of one attempt of a callback, without the headers of its endpoint, whose values are shown to
- * nobody. Computing it again later gives the same request, as long as the
- * secrets and the public address of the relay stay the same, because both signature schemes are deterministic.
+ * nobody. Computing it again later gives the same request, as long as the secrets and the public address of the relay
+ * stay the same, because both signature schemes are deterministic.
  */
 export function callbackRequest(input: CallbackInput, runtime: Runtime): Promise<PostRequest> {
   const message = { id: `msg_${input.taskId}`, type: `task.${input.status}` };
@@ -181,7 +183,7 @@ async function requestOf(
 /** Returns the secrets that sign a callback: those of its endpoint, of its account, or of the relay. */
 async function callbackSecretsOf(
   account: Account | null,
-  endpoint: EndpointCopy | undefined,
+  endpoint: PastEndpoint | undefined,
   secrets: Secrets,
   { callbackSecrets }: Pick<Keyring, "callbackSecrets">,
 ): Promise<readonly HmacSecret[]> {

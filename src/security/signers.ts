@@ -1,4 +1,4 @@
-import type { EndpointCopy } from "../core/record/endpoint-copy.ts";
+import type { PastEndpoint } from "../core/record/endpoint-copy.ts";
 import type { Account } from "../core/record/task.ts";
 import type { HmacSecret } from "./hmac.ts";
 import { accountSecrets, endpointSecrets, type Keyring, type Secrets } from "./keyring.ts";
@@ -38,7 +38,29 @@ export interface Signer {
 export interface SignedFor {
   readonly account: Account | null;
   /** Endpoint that gets the callbacks. Absent when it is a URL alone. */
-  readonly endpoint?: EndpointCopy;
+  readonly endpoint?: PastEndpoint;
+}
+
+/** Whose secrets sign callbacks: those of an endpoint, of an account, or of the relay itself. */
+export interface SecretsOwner {
+  /** Id of the account that owns the secrets, or the endpoint with them. Null for the relay. */
+  readonly account: string | null;
+  /** Name of the endpoint with secrets of its own. Null when those of the account or the relay sign. */
+  readonly endpoint: string | null;
+}
+
+/** Returns whose secrets sign the callbacks of a task. */
+export function secretsOwner({ account, endpoint }: SignedFor): SecretsOwner {
+  return {
+    account: account?.id ?? null,
+    endpoint: endpoint?.secret === undefined ? null : endpoint.name,
+  };
+}
+
+/** Returns the owner of secrets as words, e.g. `the endpoint orders of the account acme`. */
+export function ownerName({ account, endpoint }: SecretsOwner): string {
+  if (endpoint === null) return account === null ? "the relay itself" : `the account ${account}`;
+  return `the endpoint ${endpoint} of ${account === null ? "the relay" : `the account ${account}`}`;
 }
 
 /**

@@ -38,7 +38,7 @@ const SENT: Sent = {
   taskId: ID,
   body: BODY,
   attempts: [1, 2].map((number) => ({ number, startedAt: NOW + (number - 1) * 180_000 })),
-  account: ACCOUNT.id,
+  owner: { account: ACCOUNT.id, endpoint: null },
   signers: await signersOf({ account: ACCOUNT }, PRESENT, config, keyring),
   others: [
     async () => await Promise.resolve([]),
@@ -314,7 +314,7 @@ it("the signature doctor, which checks a received callback, verifies each signat
     body: "{}",
     attempts: [{ number: 1, startedAt: NOW }],
     signers: [{ name: { scheme: "v1", age: "current" }, key }] as const,
-    account: null,
+    owner: { account: null, endpoint: null },
     others: [],
     sign: () => Promise.resolve("v1,AAAA"),
   };

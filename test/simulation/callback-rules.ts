@@ -32,7 +32,7 @@ export function callbackFault(
       "only a new order starts a settled callback again": isOrdered || !isOver(from),
       "a series starts with nothing sent": !isOrdered || after.series.started <= 1,
       "attempts are counted": after.series.started === startedAfter(from, after, isOrdered),
-      "attempts that ended stay, with their URLs": isEqual(endedIn(from), endedIn(after)),
+      "attempts that ended stay, with their receivers": isEqual(endedIn(from), endedIn(after)),
       "the first wait is the schedule's": isWaitRight(change, from, after, isOrdered),
     })
   );
@@ -210,9 +210,13 @@ function endOf({ startedAt, durationMs }: Attempt): number {
   return startedAt + durationMs;
 }
 
-/** Returns the attempts that have ended, each with the URL to which it went. */
-function endedIn({ attempts, url }: Callback): readonly Attempt[] {
-  return attempts.map((attempt) => ({ ...attempt, url: attempt.url ?? url }));
+/** Returns the attempts that ended, each with its URL and with the name and the secret of its endpoint. */
+function endedIn({ attempts, url: presentUrl, terms }: Callback) {
+  return attempts.map(({ endpoint: past, url, ...attempt }) => {
+    const endpoint = url === null ? terms?.endpoint : past;
+    const to = [url ?? presentUrl, endpoint?.name, endpoint?.headers?.names, endpoint?.secret];
+    return { ...attempt, to: JSON.stringify(to) };
+  });
 }
 
 function isAlike(from: Callback, after: Callback): boolean {

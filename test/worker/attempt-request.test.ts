@@ -5,6 +5,7 @@ import * as z from "zod";
 import { aKey, anAccount } from "./accounts.ts";
 import { call, callWith, type Message, post, refusal } from "./client.ts";
 import { pass, START_S, useClock } from "./clock.ts";
+import { ENDPOINT_URL, endpointPath, putEndpoint, putSecretEndpoint } from "./endpoints.ts";
 import { untilIdle, wake } from "./objects.ts";
 import { aReceiver, requestAt, status } from "./receiver.ts";
 import { secretsOf } from "./secrets.ts";
@@ -19,6 +20,7 @@ const Computed = z.strictObject({
   headers: z.record(z.string(), z.string()),
   body: z.string(),
   exact: z.nullable(z.boolean()),
+  hidden_headers: z.optional(z.array(z.string())),
   signed_by: z.array(z.looseObject({ scheme: z.string(), age: z.string() })),
 });
 
@@ -53,6 +55,32 @@ it("GET /v1/tasks/{id}/attempts/{number}/request returns the request that a call
   expect(await read(id)).toMatchObject({
     callback: { url: OTHER_URL, attempts: [{ url: CALLBACK_URL, late_ms: 0 }, { late_ms: 0 }] },
   });
+});
+
+it("GET /v1/tasks/{id}/attempts/{number}/request returns the request of each attempt with the secret and the names of the headers of the endpoint to which it went", async () => {
+  const received = aReceiver(status(200));
+  await putSecretEndpoint("first", { own_secret: true });
+  await putEndpoint("second", { headers: { "X-Token": "a-value" } });
+  const id = await completed({ callback_url: "endpoint:first" });
+  for (const order of [
+    { endpoint: "second" },
+    { callback_url: OTHER_URL },
+    { endpoint: "second" },
+  ]) {
+    pass(5_000);
+    await redeliver(id, order);
+    await untilIdle(id);
+  }
+  const hidden = [["Authorization"], ["X-Token"], undefined, ["X-Token"]];
+  for (const [at, hidden_headers] of hidden.entries()) {
+    const shown = await requestOf(id, at + 1);
+    expect(requestAt(received, at)).toMatchObject({ url: shown.url, headers: shown.headers });
+    expect(shown).toMatchObject({ exact: true, url: at === 2 ? OTHER_URL : ENDPOINT_URL });
+    expect(shown.hidden_headers).toEqual(hidden_headers);
+  }
+  const { callback } = await read(id);
+  expect(callback).toMatchObject({ attempts: [{}, {}, { url: OTHER_URL }, {}] });
+  expect(callback).not.toHaveProperty("attempts.0.url");
 });
 
 it("GET /v1/tasks/{id}/attempts/{number}/request shows an account with which of its secrets a request is signed, and whether each is still current", async () => {
@@ -98,10 +126,13 @@ it("GET /v1/tasks/{id}/attempts/{number}/request?fresh=true returns the callback
   expect(await refusal(forbidden)).toEqual({ status: 403, code: "forbidden" });
 });
 
-async function accountSecretsOf(account: string): Promise<readonly string[]> {
+function accountSecretsOf(account: string): Promise<readonly string[]> {
+  return secretsAt(`/v1/accounts/${account}/signing-secrets`);
+}
+
+async function secretsAt(path: string): Promise<readonly string[]> {
   const Secrets = z.looseObject({ callbacks: z.array(z.string()) });
-  const answer = await call(`/v1/accounts/${account}/signing-secrets`);
-  return Secrets.parse(await answer.json()).callbacks;
+  return Secrets.parse(await (await call(path)).json()).callbacks;
 }
 
 it.each([
@@ -170,6 +201,14 @@ async function verdictOnOwn(id: string): Promise<unknown> {
   return await (await post(`/v1/tasks/${id}/verify`, { headers, body })).json();
 }
 
+const Verdict = z.looseObject({ faults: z.array(z.looseObject({})) });
+
+/** Returns the first fault of a task's callback with the signature of a secret. */
+async function faultOf(id: string, secret: string): Promise<unknown> {
+  const answer = await post(`/v1/tasks/${id}/verify`, await signedWith(secret, id));
+  return Verdict.parse(await answer.json()).faults[0];
+}
+
 const rotate = (account: string) => post(`/v1/accounts/${account}/signing-secrets`, "");
 
 it.each(["operator", "account"])(
@@ -210,6 +249,45 @@ it("POST /v1/tasks/{id}/verify says whose secret has signed: for a task of an ac
     signed_with: "the current secret of the relay itself, not that of an account",
   });
 });
+
+it.each(["account", "relay"])(
+  "POST /v1/tasks/{id}/verify tells the secret of an endpoint of the %s from that of its owner, and which has signed in place of the other",
+  async (kind) => {
+    aReceiver(status(200));
+    const place = kind === "account" ? { account: await anAccount() } : {};
+    const { account } = place;
+    const owner = account === undefined ? "the relay itself" : `the account ${account}`;
+    const endpoint = `the endpoint orders of ${account === undefined ? "the relay" : owner}`;
+    await putEndpoint("orders", { own_secret: true }, place);
+    const path = `${endpointPath("orders", account)}/signing-secrets`;
+    const [own = ""] = await secretsAt(path);
+    const [ofOwner = ""] =
+      account === undefined ? (await secretsOf()).callbacks : await accountSecretsOf(account);
+    const addressed = () => completed({ ...place, callback_url: "endpoint:orders" });
+    const id = await addressed();
+
+    expect(await verdictOnOwn(id)).toMatchObject({
+      signed_with: expect.stringMatching(
+        `^secret no. 1 .current. of ${endpoint}, not that of the `,
+      ),
+    });
+    expect(await faultOf(id, ofOwner)).toMatchObject({
+      message: expect.stringMatching(
+        `with a secret of ${endpoint}, which signs the callbacks to it, but with .* of ${owner}.$`,
+      ),
+      cure: expect.stringContaining(`GET ${path}.`),
+    });
+    expect(await faultOf(await completed(place), own)).toMatchObject({
+      message: expect.stringMatching(
+        `a secret of ${owner}, .*, but with secret no. 1 of ${endpoint}.$`,
+      ),
+    });
+    for (let times = 0; times < 3; times++) await post(path, "");
+    expect(await faultOf(await addressed(), own)).toMatchObject({
+      message: expect.stringMatching(`no. 1 of ${endpoint}, which a rotation has replaced.$`),
+    });
+  },
+);
 
 it("POST /v1/tasks/{id}/verify says of a task older than two rotations that only replaced secrets sign its callbacks", async () => {
   aReceiver(status(200));

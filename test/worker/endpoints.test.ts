@@ -350,6 +350,10 @@ it("a redelivery to an unknown endpoint is refused, and so is one beside a URL, 
   });
   const unknown = crypto.randomUUID();
   expect((await redeliver(unknown, { endpoint: "orders" })).status).toBe(404);
+  const asUrl = await redeliver(id, { callback_url: "endpoint:orders" });
+  expect(await asUrl.json()).toMatchObject({
+    issues: [{ path: "/callback_url", message: "must be a URL: an endpoint is named as endpoint" }],
+  });
 });
 
 it("an endpoint with a secret of its own signs with it, also after a rotation, and another one after it was created again", async () => {

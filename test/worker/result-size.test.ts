@@ -53,7 +53,7 @@ it("the computed size of a stored value differs by less than 12 KB (three pages)
   });
 });
 
-it("an event within MAX_BODY_KB gets 413 when more than 1.75 MB of it would be stored, and the task can still end", async () => {
+it("an event within MAX_BODY_KB gets 413 when more than 1.7 MB of it would be stored, and the task can still end", async () => {
   anOutside().on(CALLBACK_URL, answering("thank you"));
   const id = await register();
   await expectUnchanged(id, async () => {
@@ -61,7 +61,7 @@ it("an event within MAX_BODY_KB gets 413 when more than 1.75 MB of it would be s
     expect(response.status).toBe(413);
     const { code, detail } = ProblemBody.parse(await response.json());
     expect(code).toBe("payload_too_large");
-    expect(detail).toContain("1750000 bytes as it is stored");
+    expect(detail).toContain("1700000 bytes as it is stored");
   });
   await finish(aCompletion(id));
   expect(await read(id)).toMatchObject({ status: "completed", callback: { status: "delivered" } });

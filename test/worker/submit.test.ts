@@ -392,22 +392,23 @@ it("a submission with a misspelt Relay- header is refused, and the refusal names
 });
 
 it.each([
-  ["Relay-Metadata", "{", "must be JSON"],
-  ["Relay-Metadata", "[]", "must be an object"],
-  ["Relay-Task-Id", "job-1", "must be a UUID"],
-  ["Relay-Credits", "0", "must be at least 1"],
-  ["Relay-Deadline-At", "-5", "must be a whole number"],
-  ["Relay-Start-By", "abc", "must be a whole number"],
-  ["Relay-Start-By", `${START_S + 60}000`, "must be Unix seconds"],
+  ["Relay-Metadata", "{", "", "must be JSON"],
+  ["Relay-Metadata", "[]", "", "must be an object"],
+  ["Relay-Callback-Schedule", "0,90000", "/1", "must be at most 86400"],
+  ["Relay-Callback-Events", "done", "/0", "must be one of completed, failed, progress"],
+  ["Relay-Task-Id", "job-1", "", "must be a UUID"],
+  ["Relay-Credits", "0", "", "must be at least 1"],
+  ["Relay-Deadline-At", "-5", "", "must be a whole number"],
+  ["Relay-Start-By", "abc", "", "must be a whole number"],
+  ["Relay-Start-By", `${START_S + 60}000`, "", "must be Unix seconds"],
 ])(
-  "a submission whose %s is %s is refused with the reason that it %s",
-  async (header, value, reason) => {
+  "a submission whose %s is %s is refused at %j with the reason that it %s",
+  async (header, value, place, reason) => {
     const outside = anArk();
     const response = await submit(named({ "Relay-Account": "acme", [header]: value }));
-    expect(await response.clone().json()).toMatchObject({
-      issues: [{ path: `/${header}`, message: reason }],
-    });
-    expect(await refusal(response)).toEqual(invalid(`/${header}`));
+    const path = `/${header}${place}`;
+    expect(await response.clone().json()).toMatchObject({ issues: [{ path, message: reason }] });
+    expect(await refusal(response)).toEqual(invalid(path));
     expect(outside.sentTo(ARK)).toEqual([]);
   },
 );

@@ -1,9 +1,9 @@
-import type { EndpointCopy } from "../../core/record/endpoint-copy.ts";
+import type { PastEndpoint } from "../../core/record/endpoint-copy.ts";
 import type { AttemptFacts, CallbackFacts } from "../../core/views/task-facts.ts";
 import type { Env } from "../../env.ts";
 import type { Runtime } from "../../config/runtime.ts";
 import { callbackRequest, headersDigest } from "../../outbound/webhooks.ts";
-import { type SignerName, signersOf } from "../../security/signers.ts";
+import { type SignedFor, type SignerName, signersOf } from "../../security/signers.ts";
 import { namedEndpoint } from "../endpoints/endpoint-client.ts";
 import { findAccount } from "../accounts/account-client.ts";
 
@@ -30,12 +30,14 @@ export interface AttemptRequest {
  * the old signature. Null means the time of the attempt, which gives the request that was sent.
  */
 export async function requestOf(
-  { message }: CallbackFacts,
-  { number, startedAt, url, sentDigest }: AttemptFacts,
+  callback: CallbackFacts,
+  { number, startedAt, url, endpoint, sentDigest }: AttemptFacts,
   signedAt: number | null,
   runtime: Runtime,
   env: Env,
 ): Promise<AttemptRequest> {
+  const { endpoint: _, ...shared } = callback.message;
+  const message = { ...shared, ...(endpoint && { endpoint }) };
   const input = { ...message, number, url, startedAt: signedAt ?? startedAt };
   const { headers, body } = await callbackRequest(input, runtime);
   const isFresh = signedAt !== null;
@@ -46,7 +48,7 @@ export async function requestOf(
     method: "POST",
     url,
     headers,
-    ...hiddenHeaders(message.endpoint),
+    ...hiddenHeaders(endpoint),
     body,
     exact: isFresh ? false : isSame,
     signed_by: signedBy,
@@ -57,11 +59,7 @@ export async function requestOf(
  * Returns the secrets and keys that sign a callback, each with its name. A secret of an account is named `current`,
  * `next` or `previous` by its present age, because it may have been rotated since the task was created.
  */
-export async function signersOfMessage(
-  message: Pick<CallbackFacts["message"], "account" | "endpoint">,
-  { config, keyring }: Runtime,
-  env: Env,
-) {
+export async function signersOfMessage(message: SignedFor, { config, keyring }: Runtime, env: Env) {
   return await signersOf(message, await presentGeneration(message, env), config, keyring);
 }
 
@@ -70,7 +68,7 @@ export async function signersOfMessage(
  * relay's own secrets sign.
  */
 async function presentGeneration(
-  { account, endpoint }: Pick<CallbackFacts["message"], "account" | "endpoint">,
+  { account, endpoint }: SignedFor,
   env: Env,
 ): Promise<number | null> {
   const owner = account?.id ?? null;
@@ -84,7 +82,7 @@ async function presentGeneration(
 
 /** Returns the names of the headers of an endpoint, whose values are shown to nobody, as a member. */
 export function hiddenHeaders(
-  endpoint: EndpointCopy | undefined,
+  endpoint: PastEndpoint | undefined,
 ): Pick<AttemptRequest, "hidden_headers"> {
   return endpoint?.headers === undefined ? {} : { hidden_headers: endpoint.headers.names };
 }

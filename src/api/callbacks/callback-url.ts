@@ -42,10 +42,15 @@ function localCure(text: string, { allowLocal }: UrlRules): string {
 }
 
 /**
- * Checks a `callback_url`. The parameters are those of `refusalOf`.
+ * Checks the `callback_url` of a body that names an endpoint in a field of its own. The parameters are those of
+ * `refusalOf`.
  * @throws Problem `invalid_request` when the URL rules (https, no private address, …) forbid the URL.
  */
 export function requireAcceptable(...target: Parameters<typeof refusalOf>): void {
-  const message = refusalOf(...target);
+  const [url] = target;
+  const isEndpoint = url !== null && endpointIn(url) !== null;
+  const message = isEndpoint
+    ? "must be a URL: an endpoint is named as endpoint"
+    : refusalOf(...target);
   if (message !== null) throw invalidRequest([{ path: "/callback_url", message }]);
 }

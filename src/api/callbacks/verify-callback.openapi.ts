@@ -27,10 +27,7 @@ const Verdict = named(
     verdict: described(z.enum(["valid", "stale", "invalid"]), "`stale`: valid but for its age."),
     signed_by: described(z.array(Signer), "The secrets and keys under which it is valid."),
     signed_with: maybe(z.string(), "Whose secret or key that is, and whose not."),
-    account: maybe(
-      z.string(),
-      "The account whose secrets sign callbacks of this task, if it has one.",
-    ),
+    account: maybe(z.string(), "The account of the task, if it has one."),
     attempt: described(z.nullable(z.int()), "Number of the attempt that has this timestamp."),
     age_s: described(z.nullable(z.int()), "Age of the timestamp in seconds."),
     faults: described(z.array(Fault), "What is wrong, gravest first."),

@@ -7,6 +7,7 @@ import type { Caller } from "../../objects/task/caller.ts";
 import { callbackRequest } from "../../outbound/webhooks.ts";
 import { examine, type Received, type Sent } from "../../security/doctor/examine.ts";
 import type { Verdict } from "../../security/doctor/verdict.ts";
+import { secretsOwner } from "../../security/signers.ts";
 import { json } from "../http/answer.ts";
 import { optional, TimeS } from "../http/fields.ts";
 import { routeOf } from "../http/route.ts";
@@ -59,14 +60,14 @@ export async function verdictOn(
   asking: { readonly caller: Caller; readonly runtime: Runtime; readonly env: Env },
 ): Promise<Verdict> {
   const { runtime, env } = asking;
-  const { taskId, body, account } = message;
+  const { taskId, body } = message;
   const sent: Sent = {
     taskId,
     body,
     attempts,
-    account: account?.id ?? null,
+    owner: secretsOwner(message),
     signers: await signersOfMessage(message, runtime, env),
-    others: otherSigners(account, asking),
+    others: otherSigners(message, asking),
     sign: async (timestamp) => {
       const startedAt = Number(timestamp) * SECOND_MS;
       const input = { ...message, url: "", number: 1, startedAt };

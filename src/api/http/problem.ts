@@ -69,8 +69,7 @@ export function unknownAccount(): Problem {
  * @param path place of the name in the request, as in `Issue`.
  */
 export function unknownEndpoint(path: string): Problem {
-  const message =
-    "names no endpoint of the account of the task or, without an account, of the relay";
+  const message = "names no endpoint of the account or, without an account, of the relay";
   return new Problem("unknown_endpoint", {
     detail: "The member issues names the field.",
     issues: [{ path, message }],

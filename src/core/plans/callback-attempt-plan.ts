@@ -3,7 +3,13 @@ import { type Policy, waitBeforeMs } from "../policy.ts";
 import { SECOND_MS } from "../time.ts";
 import { hostOf } from "../url.ts";
 import { type Attempt, type AttemptResult, type Callback, dueAt } from "../record/callback.ts";
-import { type CallbackTarget, isSameTarget, scheduleOf } from "../record/callback-terms.ts";
+import {
+  type CallbackTarget,
+  isSameReceiver,
+  isSameTarget,
+  scheduleOf,
+} from "../record/callback-terms.ts";
+import { pastEndpoint } from "../record/endpoint-copy.ts";
 import {
   NO_KEYED_REDELIVERIES,
   type RedeliveryOrder,
@@ -85,16 +91,16 @@ function withoutRest(callback: Callback): Callback {
 }
 
 /**
- * Returns the callback with another receiver. Past attempts that went to the old URL are stored with the old URL;
- * otherwise they would be shown with the new one.
+ * Returns the callback with another receiver. Past attempts that went to the old receiver are stored with its URL and
+ * endpoint; otherwise they would be shown with the new one.
  */
-function withTarget(callback: Callback, { url, terms }: CallbackTarget): Callback {
-  const { attempts, url: previous, terms: _, ...others } = callback;
-  const past =
-    url === previous
-      ? attempts
-      : attempts.map((attempt) => ({ ...attempt, url: attempt.url ?? previous }));
-  return { ...others, url, ...(terms !== undefined && { terms }), attempts: past };
+function withTarget(callback: Callback, target: CallbackTarget): Callback {
+  const { attempts, url, terms, ...others } = callback;
+  const receiver = { url, ...(terms?.endpoint && { endpoint: pastEndpoint(terms.endpoint) }) };
+  const past = isSameReceiver(callback, target)
+    ? attempts
+    : attempts.map((attempt) => (attempt.url === null ? { ...attempt, ...receiver } : attempt));
+  return { ...others, ...target, attempts: past };
 }
 
 /**

@@ -5,12 +5,12 @@ import { isTerminal, type TaskRecord } from "../record/task.ts";
 const PLATFORM_LIMIT_BYTES = 2_000_000;
 /**
  * Number of bytes of the platform's limit that stay free when a task ends. They are for data that are stored later
- * without being measured, at most about 220 KB: 20 attempts with excerpts of 1 KiB in two-byte characters (46 KB),
- * headers of the answers (6 KB), earlier callback URLs (80 KB), another callback URL (4 KB), 16 orders of redeliveries
- * with their keys and callback URLs (70 KB), notices, and the usage of a late success. The rest is for fields of later
- * releases.
+ * without being measured, at most about 280 KB: 20 attempts with excerpts of 1 KiB in two-byte characters (46 KB),
+ * headers of the answers (6 KB), earlier callback URLs (80 KB) and endpoints (20 KB), another callback URL (4 KB) and the
+ * headers of its endpoint (46 KB), 16 orders of redeliveries with their keys and callback URLs (70 KB), notices, and the
+ * usage of a late success. The rest is for fields of later releases.
  */
-const RESERVE_BYTES = 250_000;
+const RESERVE_BYTES = 300_000;
 /** Largest size of the record of a task at its end, in bytes. */
 export const MAX_ENDED_BYTES = PLATFORM_LIMIT_BYTES - RESERVE_BYTES;
 /**

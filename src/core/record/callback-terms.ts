@@ -90,6 +90,12 @@ export function isSameTarget(a: CallbackTarget, b: CallbackTarget): boolean {
   return a.url === b.url && JSON.stringify(a.terms) === JSON.stringify(b.terms);
 }
 
+/** Tells whether requests to two receivers are the same: they go to the same URL, with the same headers and secret. */
+export function isSameReceiver(a: CallbackTarget, b: CallbackTarget): boolean {
+  const [one, other] = [a, b].map(({ terms }) => JSON.stringify(terms?.endpoint));
+  return a.url === b.url && one === other;
+}
+
 /** Returns the endpoint that receives a callback, as a member. Without one there is no such member. */
 export function endpointOf(terms: CallbackTerms | undefined): Pick<CallbackTerms, "endpoint"> {
   return terms?.endpoint === undefined ? {} : { endpoint: terms.endpoint };

@@ -1,5 +1,6 @@
 import { type Policy, startAt } from "../policy.ts";
 import type { CallbackTarget } from "./callback-terms.ts";
+import type { PastEndpoint } from "./endpoint-copy.ts";
 import type { Outcome, UnreachableCause } from "./outcome.ts";
 import type { KeyedRedeliveries } from "./redelivery-keys.ts";
 import type { OutcomeCounts } from "./outcome.ts";
@@ -79,8 +80,10 @@ interface AttemptTimes {
 export interface Attempt extends AttemptTimes {
   readonly number: number;
   readonly series: number;
-  /** URL to which the attempt went. Null when it went to the present URL of the callback. */
+  /** URL to which the attempt went. Null when it went to the present receiver of the callback. */
   readonly url: string | null;
+  /** Endpoint at that URL. Absent when the URL is null, and when the receiver was a URL alone. */
+  readonly endpoint?: PastEndpoint;
   readonly durationMs: number;
   readonly outcome: Outcome;
   readonly statusCode: number | null;

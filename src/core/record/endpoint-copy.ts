@@ -28,6 +28,21 @@ export interface EndpointCopy {
   readonly secret?: EndpointSecret;
 }
 
+/** An endpoint to which attempts of a callback have gone that has another receiver now, without the values of its headers. */
+export interface PastEndpoint extends Pick<EndpointCopy, "name" | "secret"> {
+  /** Absent when the endpoint had no headers. */
+  readonly headers?: Pick<SealedHeaders, "names">;
+}
+
+/** Returns what past attempts keep of the endpoint to which they went. */
+export function pastEndpoint({ name, headers, secret }: EndpointCopy): PastEndpoint {
+  return {
+    name,
+    ...(headers !== undefined && { headers: { names: headers.names } }),
+    ...(secret !== undefined && { secret }),
+  };
+}
+
 /** An endpoint as it is when a task is created or a redelivery is ordered. */
 export interface ChosenEndpoint {
   readonly url: string;

@@ -71,10 +71,19 @@ const AnswerHeaders = z.looseObject({
   retryAfter: TextOrNull,
 });
 
+const EndpointSecret = z.looseObject({ id: z.string(), generation: Int });
+
+const PastEndpoint = z.looseObject({
+  name: z.string(),
+  headers: z.exactOptional(z.looseObject({ names: z.array(z.string()) })),
+  secret: z.exactOptional(EndpointSecret),
+});
+
 const Attempt = z.looseObject({
   number: Int,
   series: Int,
   url: TextOrNull,
+  endpoint: z.exactOptional(PastEndpoint),
   dueAt: Time,
   startedAt: Time,
   durationMs: Int,
@@ -100,7 +109,7 @@ const sealed = { sealedWith: z.string(), nonce: z.string(), ciphertext: z.string
 const EndpointCopy = z.looseObject({
   name: z.string(),
   headers: z.exactOptional(z.looseObject({ ...sealed, names: z.array(z.string()) })),
-  secret: z.exactOptional(z.looseObject({ id: z.string(), generation: Int })),
+  secret: z.exactOptional(EndpointSecret),
 });
 
 const CallbackTerms = z.exactOptional(

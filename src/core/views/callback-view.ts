@@ -38,7 +38,7 @@ function terminalCallbackView(
     ...termsView(callback.terms),
     status: callbackStatus(callback),
     attempts: [
-      ...callback.attempts.map((attempt) => attemptView(attempt, finishedAt, reader)),
+      ...callback.attempts.map((attempt) => attemptView(attempt, callback.url, finishedAt, reader)),
       ...openAttemptView(callback, finishedAt, reader),
     ].slice(-MAX_ATTEMPTS_KEPT),
     ...(policy !== null && waitView(callback, policy)),
@@ -73,11 +73,11 @@ function restEnd({ state }: Callback): number | null {
   return rest === undefined ? null : toSeconds(rest.until);
 }
 
-function attemptView(attempt: Attempt, finishedAt: number, reader: TaskReader) {
+function attemptView(attempt: Attempt, presentUrl: string, finishedAt: number, reader: TaskReader) {
   return {
     number: attempt.number,
     series: attempt.series,
-    ...optional("url", attempt.url),
+    ...optional("url", attempt.url === presentUrl ? null : attempt.url),
     ...timesView(attempt, finishedAt),
     duration_ms: attempt.durationMs,
     outcome: attempt.outcome,

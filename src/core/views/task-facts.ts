@@ -3,6 +3,7 @@ import { type AwaitedNews, unknownWaitOf } from "../record/awaited-news.ts";
 import { canCancelJob } from "../record/cancellation.ts";
 import type { Attempt, Callback } from "../record/callback.ts";
 import { type CallbackTerms, endpointOf } from "../record/callback-terms.ts";
+import type { PastEndpoint } from "../record/endpoint-copy.ts";
 import type { Outcome } from "../record/outcome.ts";
 import type { Policy } from "../policy.ts";
 import {
@@ -95,6 +96,8 @@ export interface AttemptFacts extends Pick<
   "number" | "series" | "dueAt" | "startedAt" | "sentDigest"
 > {
   readonly url: string;
+  /** Endpoint at the URL. Absent when the receiver was a URL alone. */
+  readonly endpoint?: PastEndpoint;
   /** Duration of the attempt in milliseconds. Null while the attempt is running; its `outcome` is then null too. */
   readonly durationMs: number | null;
   readonly outcome: Outcome | null;
@@ -158,7 +161,10 @@ function callbackFacts(
   return {
     message: { taskId, account, status, body, origin, ...parts },
     url,
-    attempts: [...callback.attempts.map((attempt) => factsOf(attempt, url)), ...running(callback)],
+    attempts: [
+      ...callback.attempts.map((attempt) => factsOf(attempt, callback)),
+      ...running(callback),
+    ],
     nextAttemptAt: state.kind === "due" && rest === null ? state.nextAttemptAt : null,
     pausedUntil: rest?.until ?? null,
     series: {
@@ -169,15 +175,23 @@ function callbackFacts(
   };
 }
 
-function factsOf(attempt: Attempt, presentUrl: string): AttemptFacts {
-  const { number, series, dueAt, startedAt, durationMs, outcome, sentDigest } = attempt;
-  const url = attempt.url ?? presentUrl;
-  return { number, series, dueAt, startedAt, durationMs, outcome, sentDigest, url };
+function factsOf(attempt: Attempt, present: Callback): AttemptFacts {
+  const { number, series, dueAt, startedAt, durationMs, outcome, sentDigest, url } = attempt;
+  const receiver =
+    url === null
+      ? { url: present.url, ...endpointOf(present.terms) }
+      : { url, ...(attempt.endpoint && { endpoint: attempt.endpoint }) };
+  return { number, series, dueAt, startedAt, durationMs, outcome, sentDigest, ...receiver };
 }
 
-function running({ state, series: { number: series }, url }: Callback): readonly AttemptFacts[] {
+function running({
+  state,
+  series: { number: series },
+  url,
+  terms,
+}: Callback): readonly AttemptFacts[] {
   if (state.kind !== "in_flight") return [];
   const { number, dueAt, startedAt } = state;
   const open = { durationMs: null, outcome: null, sentDigest: null };
-  return [{ number, series, dueAt, startedAt, url, ...open }];
+  return [{ number, series, dueAt, startedAt, url, ...endpointOf(terms), ...open }];
 }

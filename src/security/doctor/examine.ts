@@ -1,5 +1,5 @@
 import { SECOND_MS, toSeconds } from "../../core/time.ts";
-import type { Signer } from "../signers.ts";
+import type { SecretsOwner, Signer } from "../signers.ts";
 import { TOLERANCE_S } from "../signature.ts";
 import { type BodyDifference, bodyDifference } from "./body-difference.ts";
 import { type PastedHeaders, readPastedHeaders } from "./pasted-headers.ts";
@@ -29,8 +29,8 @@ export interface Sent {
    * Returns the header `webhook-signature` that the relay has sent with the callback, for a timestamp in Unix seconds.
    */
   readonly sign: (timestamp: string) => Promise<string>;
-  /** Account whose secrets sign the callback; null when the relay's own secrets sign it. */
-  readonly account: string | null;
+  /** Whose secrets sign the callback. */
+  readonly owner: SecretsOwner;
   /** Secrets and keys that sign the callback. */
   readonly signers: readonly Signer[];
   /**
@@ -93,8 +93,8 @@ export async function examine(received: Received, sent: Sent, now: number): Prom
     return {
       verdict: time.faults.length === 0 ? "valid" : "stale",
       signed_by: signedBy.map(({ name }) => name),
-      signed_with: signedWithText(sent.account, signedBy),
-      ...ownerOf(sent),
+      signed_with: signedWithText(sent.owner, signedBy),
+      ...accountOf(sent),
       ...time,
       faults: [
         ...otherTask(given, sent),
@@ -108,10 +108,10 @@ export async function examine(received: Received, sent: Sent, now: number): Prom
   const time = timeOf(signed?.timestamp ?? inSeconds(given.timestamp), sent, now);
   const faults = [...headerFaults(headers), ...(await changesOf(given, signed, sent))];
   const all = [...faults, ...time.faults];
-  return { verdict: "invalid", signed_by: [], ...ownerOf(sent), ...time, faults: all };
+  return { verdict: "invalid", signed_by: [], ...accountOf(sent), ...time, faults: all };
 }
 
-function ownerOf({ account }: Sent): Pick<Verdict, "account"> {
+function accountOf({ owner: { account } }: Sent): Pick<Verdict, "account"> {
   return account === null ? {} : { account };
 }
 
@@ -249,9 +249,9 @@ async function foreignSignature(given: Parts, truth: Parts, sent: Sent): Promise
       ...(await validSigners(entries, truth, signers)),
     ];
     const other = others.find(({ signer }) => signer === found);
-    if (other !== undefined) return wrongSecret(sent.account, other.what);
+    if (other !== undefined) return wrongSecret(sent.owner, other.what);
   }
-  return wrongSecret(sent.account, null);
+  return wrongSecret(sent.owner, null);
 }
 
 function signatureFault(): Fault {
@@ -264,10 +264,10 @@ function onlyV1a({ signature }: Parts): readonly Fault[] {
 }
 
 /** Returns a fault when only secrets that a rotation has replaced have signed. */
-function onlyOld({ account }: Sent, signedBy: readonly Signer[]): readonly Fault[] {
+function onlyOld({ owner }: Sent, signedBy: readonly Signer[]): readonly Fault[] {
   const secrets = signedBy.filter(({ name }) => name.scheme === "v1");
   const areOld = secrets.length > 0 && secrets.every(({ name }) => name.age === "previous");
-  return areOld ? [oldSecret(account)] : [];
+  return areOld ? [oldSecret(owner)] : [];
 }
 
 function ageFaults(ageS: number | null): readonly Fault[] {

@@ -1,4 +1,4 @@
-import type { Signer, SignerName } from "../signers.ts";
+import { ownerName, type SecretsOwner, type Signer, type SignerName } from "../signers.ts";
 import { BODY_FAULTS } from "./body-difference.ts";
 
 /**
@@ -65,7 +65,7 @@ export interface Verdict {
   readonly signed_by: readonly SignerName[];
   /** Says whose secret or key `signed_by` names, and whose not. Absent when the signature is valid with none. */
   readonly signed_with?: string;
-  /** Account whose secrets sign the callbacks of the task. Absent for a task without an account. */
+  /** Account of the task. Absent for a task without an account. */
   readonly account?: string;
   /** Number of the attempt that has this timestamp. Null when no stored attempt has it. */
   readonly attempt: number | null;
@@ -154,52 +154,61 @@ const TEXTS: Readonly<Record<FaultCode, Text>> = {
 
 /**
  * Returns the fault of a callback that was not signed with any of the expected secrets.
- * @param account account whose secrets sign the callback; null when the relay's own secrets sign it.
+ * @param owner whose secrets sign the callback.
  * @param found what has signed it instead; null when that is not known.
  */
-export function wrongSecret(account: string | null, found: string | null): Fault {
-  const { name, route } = ownerOf(account);
-  const which =
-    account === null
-      ? "which signs callbacks of tasks without an account"
-      : "which signs the callbacks of its tasks";
+export function wrongSecret(owner: SecretsOwner, found: string | null): Fault {
   const but = found === null ? "" : `, but with ${found}`;
-  const { message } = fault("wrong_secret", `${name}, ${which}${but}`);
-  const { cure } = fault("wrong_secret", route);
+  const { message } = fault("wrong_secret", `${ownerName(owner)}, which ${signs(owner)}${but}`);
+  const { cure } = fault("wrong_secret", secretsRoute(owner));
   return { code: "wrong_secret", message, cure };
 }
 
 /**
  * Returns the fault of a callback that only secrets have signed which a rotation has replaced.
- * @param account account whose secrets sign the callback; null when the relay's own secrets sign it.
+ * @param owner whose secrets sign the callback.
  */
-export function oldSecret(account: string | null): Fault {
-  const { name, route } = ownerOf(account);
-  const { message } = fault("old_secret", name);
-  const { cure } = fault("old_secret", route);
+export function oldSecret(owner: SecretsOwner): Fault {
+  const { message } = fault("old_secret", ownerName(owner));
+  const { cure } = fault("old_secret", secretsRoute(owner));
   return { code: "old_secret", message, cure };
 }
 
-/** Returns who owns the secrets that sign a callback, and the route that shows them. */
-function ownerOf(account: string | null) {
+/** Returns which callbacks the secrets of an owner sign, as words. */
+function signs({ account, endpoint }: SecretsOwner): string {
+  if (endpoint !== null) return "signs the callbacks to it";
   return account === null
-    ? { name: "the relay itself", route: "GET /v1/signing-secrets" }
-    : { name: `the account ${account}`, route: `GET /v1/accounts/${account}/signing-secrets` };
+    ? "signs callbacks of tasks without an account"
+    : "signs the callbacks of its tasks";
+}
+
+/** Returns the route that shows the secrets of an owner. */
+function secretsRoute({ account, endpoint }: SecretsOwner): string {
+  const ofAccount = account === null ? "" : `/accounts/${account}`;
+  const ofEndpoint = endpoint === null ? "" : `/endpoints/${endpoint}`;
+  return `GET /v1${ofAccount}${ofEndpoint}/signing-secrets`;
 }
 
 /**
- * Returns whose secret or key has signed a callback: the present secret if it is among the signers.
- * @param account account whose secrets sign the callback; null when the relay's own secrets sign it.
+ * Returns whose secret or key has signed a callback, and whose not: the present secret if it is among the signers.
+ * @param owner whose secrets sign the callback.
  */
-export function signedWithText(account: string | null, signedBy: readonly Signer[]): string {
+export function signedWithText(owner: SecretsOwner, signedBy: readonly Signer[]): string {
   const names = signedBy.map(({ name }) => name);
   const secrets = names.filter(({ scheme }) => scheme === "v1");
   const [signer] = [...secrets.filter(({ age }) => age === "current"), ...secrets];
   if (signer === undefined) return "an Ed25519 key of the relay, which signs for all accounts";
   const { age, generation } = signer;
-  return account === null || generation === undefined
-    ? `the ${age} secret of the relay itself, not that of an account`
-    : `secret no. ${generation} (${age}) of the account ${account}, not a secret of the relay itself`;
+  const which =
+    generation === undefined ? `the ${age} secret` : `secret no. ${generation} (${age})`;
+  return `${which} of ${ownerName(owner)}, not ${otherThan(owner)}`;
+}
+
+/** Returns the secret for which that of an owner is most easily taken. */
+function otherThan({ account, endpoint }: SecretsOwner): string {
+  if (account === null)
+    return endpoint === null ? "that of an account" : "that of the relay itself";
+  return endpoint === null ? "a secret of the relay itself" : "that of the account";
 }
 
 /**
