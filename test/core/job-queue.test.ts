@@ -240,12 +240,12 @@ describe("the position of a submission", () => {
   it("waits for a place, or for the end of the cool-down that keeps it from getting one", () => {
     const kept = new Kept({ places: 2 });
     for (const id of ["a", "b", "c"]) kept.ask(id);
-    const waitsFor = () => kept.queue.position("c", kept.now)?.waitsFor;
-    expect(waitsFor()).toBe("place");
+    const cause = () => kept.queue.position("c", kept.now)?.cause;
+    expect(cause()).toBe("no_place");
     kept.refuse("a", "rate", { retryAfterMs: MINUTE });
-    expect(waitsFor()).toBe("upstream");
+    expect(cause()).toBe("upstream_refused");
     kept.now += MINUTE;
-    expect(waitsFor()).toBe("place");
+    expect(cause()).toBe("no_place");
   });
 });
 

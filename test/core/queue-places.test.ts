@@ -80,7 +80,7 @@ function errorOf(task: TaskRecord): string {
   return JSON.parse(taskView(task, "operator")).error.code;
 }
 
-const QUEUED: QueuePosition = { position: 3, waitsFor: "upstream" };
+const QUEUED: QueuePosition = { position: 3, cause: "upstream_refused" };
 
 function submissionOf(task: TaskRecord, reader: "operator" | "account", queued?: QueuePosition) {
   return JSON.parse(taskView(task, reader, null, null, queued)).submission;
@@ -510,7 +510,7 @@ describe("what readers see of a submission in queues", () => {
   it("a position is shown while the call waits", () => {
     expect(submissionOf(waiting, "account", QUEUED)).toMatchObject({
       position: 3,
-      waits_for: "upstream",
+      cause: "upstream_refused",
     });
     expect(submissionOf(sending, "account", QUEUED)).not.toHaveProperty("position");
     expect(submissionOf(anOpenTask(), "account", QUEUED)).toBeUndefined();

@@ -24,8 +24,8 @@ const CALL = { isCall: true, isHookless: true, queues: MEMBERS } as const;
 function atPositions(...positions: readonly (number | null)[]) {
   const positionAt = vi.spyOn(QueueObject.prototype, "position");
   for (const position of positions) {
-    const waitsFor = position === 7 ? "place" : "upstream";
-    positionAt.mockReturnValueOnce(position === null ? null : { position, waitsFor });
+    const cause = position === 7 ? "no_place" : "upstream_refused";
+    positionAt.mockReturnValueOnce(position === null ? null : { position, cause });
   }
 }
 
@@ -56,12 +56,12 @@ describe("a task whose call waits in the queues of a pool", () => {
     atPositions(7, 3, 3, 2, 3, 2);
     const first = await call(`/v1/tasks/${id}`, { key });
     expect(await first.json()).toMatchObject({
-      submission: { state: "queued", position: 3, waits_for: "place" },
+      submission: { state: "queued", position: 3, cause: "no_place" },
     });
     const headers = { "If-None-Match": first.headers.get("ETag") ?? "" };
     const moved = await call(`/v1/tasks/${id}`, { key, headers });
     expect(await moved.json()).toMatchObject({
-      submission: { position: 2, waits_for: "upstream" },
+      submission: { position: 2, cause: "upstream_refused" },
     });
     const known = { "If-None-Match": moved.headers.get("ETag") ?? "" };
     expect((await call(`/v1/tasks/${id}`, { key, headers: known })).status).toBe(304);
@@ -78,7 +78,7 @@ describe("a task whose call waits in the queues of a pool", () => {
   });
 
   it("has the best position of the queues that answer in time", async () => {
-    const answer = { position: 4, waitsFor: "place" };
+    const answer = { position: 4, cause: "no_place" };
     const answers = [new Promise(() => {}), Promise.resolve(answer)];
     const position = () => answers.shift() ?? Promise.reject(new Error("unreachable"));
     const QUEUES = namespaceWith(env.QUEUES, { position });

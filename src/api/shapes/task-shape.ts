@@ -2,6 +2,7 @@ import * as z from "zod/mini";
 import { AWAITED_NEWS } from "../../core/record/awaited-news.ts";
 import { CALLBACK_STATUSES } from "../../core/record/callback.ts";
 import { LOSS_REASONS } from "../../core/record/outputs.ts";
+import { QUEUE_CAUSES } from "../../core/record/queue-stay.ts";
 import { PRICE_BASES } from "../../core/record/price-rule.ts";
 import { REFUSAL_CLASSES } from "../../core/record/refusal.ts";
 import { FAILURE_CATEGORIES } from "../../core/record/upstream.ts";
@@ -85,11 +86,15 @@ const Submission = z.strictObject({
     z.int().check(z.minimum(1)),
     "Position in the queue of its connection while it waits; 1 is the next. Only the answer about a single task has it.",
   ),
+  cause: maybe(
+    z.enum(QUEUE_CAUSES),
+    "Why it waits there: no place is free, or the upstream has refused calls and gets none for a while. Beside `position`.",
+  ),
   answered_at: maybe(Time, "When the upstream answered."),
   status_code: maybe(z.int(), "HTTP status of its answer."),
   waits_for: maybe(
-    z.enum([...AWAITED_NEWS, "place", "upstream"]),
-    "While the call waits in a queue: a place, or the time from which an upstream that has refused calls gets some again. While it is not known whether the upstream has started a job: what may still show it, a hook of the upstream, or its answer about a job that is known.",
+    z.enum(AWAITED_NEWS),
+    "While it is not known whether the upstream has started a job: what may still show it, a hook of the upstream, or its answer about a job that is known.",
   ),
   waits_until: maybe(Time, "When the task then fails without that."),
   refusal: Refusal,

@@ -17,7 +17,7 @@ interface NextStep {
 }
 
 /** What the text about a waiting submission is made of. */
-type Submission = Partial<Pick<NonNullable<Task["submission"]>, "position" | "waits_for">>;
+type Submission = Partial<Pick<NonNullable<Task["submission"]>, "position" | "cause">>;
 
 /** Seconds between two refreshes of the page of a task that no longer changes by itself. */
 const SETTLED_S = 3_600;
@@ -132,10 +132,10 @@ function waitForJob(
 }
 
 /** Returns what a call that is not sent yet waits for. */
-export function queuedText({ position, waits_for: cause }: Submission = {}): string {
+export function queuedText({ position, cause }: Submission = {}): string {
   if (position === undefined) return "waits to be sent";
   const where = position === 1 ? "as the next" : `at position ${countText(position)}`;
-  const what = cause === "upstream" ? "the upstream, which has refused calls" : "a place";
+  const what = cause === "upstream_refused" ? "the upstream, which has refused calls" : "a place";
   return `waits for ${what}, ${where} of the queue`;
 }
 

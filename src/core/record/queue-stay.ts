@@ -19,12 +19,16 @@ export interface QueueStay {
   readonly leave: Retry;
 }
 
+/** Reasons for which a submission waits in a queue. */
+export const QUEUE_CAUSES = ["no_place", "upstream_refused"] as const;
+type QueueCause = (typeof QUEUE_CAUSES)[number];
+
 /** Where a submission stands in a queue. */
 export interface QueuePosition {
   /** Number in the order of the next grants, from 1. */
   readonly position: number;
-  /** What it waits for: a place, or, after refusals, the time from which the upstream gets calls again. */
-  readonly waitsFor: "place" | "upstream";
+  /** Why it waits: no place is free, or the upstream has refused calls and gets none for a while. */
+  readonly cause: QueueCause;
 }
 
 /** An attempt to send the call of a submission that the upstream has refused and that has started nothing. */

@@ -167,7 +167,7 @@ function submissionView(record: TaskRecord, reader: TaskReader, queued: QueuePos
     started_at: toSeconds(startedAt),
     ...(state.kind === "queued" && {
       start_by: toSeconds(state.failsAt),
-      ...(queued && { position: queued.position, waits_for: queued.waitsFor }),
+      ...queued,
     }),
     ...optional("answered_at", answeredAt && toSeconds(answeredAt)),
     ...optional("status_code", statusCode),

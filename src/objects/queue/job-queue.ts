@@ -253,12 +253,12 @@ export class JobQueue {
     }
   }
 
-  /** Returns where a submission stands in the order of the grants, and what it waits for. Null when it does not wait. */
+  /** Returns where a submission stands in the order of the grants, and why it waits. Null when it does not wait. */
   position(submissionId: string, now: number): QueuePosition | null {
     const row = this.#rows.get(submissionId);
     if (row?.state.kind !== "waiting") return null;
-    const waitsFor = this.#coolMs(row, now) > 0 ? "upstream" : "place";
-    return { position: this.#lines.position(row, this.#placesOf), waitsFor };
+    const cause = this.#coolMs(row, now) > 0 ? "upstream_refused" : "no_place";
+    return { position: this.#lines.position(row, this.#placesOf), cause };
   }
 
   state(now: number): QueueState {

@@ -54,7 +54,7 @@ export async function positionIn(
   const positions = await Promise.all(connections.map(ask));
   const known = positions.filter((position) => position !== null);
   if (known.length === 0) return null;
-  const isForPlace = known.some(({ waitsFor }) => waitsFor === "place");
+  const isForPlace = known.some(({ cause }) => cause === "no_place");
   const position = Math.min(...known.map((each) => each.position));
-  return { position, waitsFor: isForPlace ? "place" : "upstream" };
+  return { position, cause: isForPlace ? "no_place" : "upstream_refused" };
 }

@@ -369,19 +369,23 @@ describe("the next step of a task", () => {
     },
   );
 
-  it.each<[number, "place" | "upstream", string]>([
-    [1, "place", "It waits for a place, as the next of the queue. Fails without having been sent"],
+  it.each<[number, "no_place" | "upstream_refused", string]>([
+    [
+      1,
+      "no_place",
+      "It waits for a place, as the next of the queue. Fails without having been sent",
+    ],
     [
       1_200,
-      "upstream",
+      "upstream_refused",
       "It waits for the upstream, which has refused calls, at position 1,200 of the queue. Fails without having been sent",
     ],
   ])(
     "the console says of a task at position %i of a queue that it waits for: %s",
-    (position, waitsFor, text) => {
+    (position, cause, text) => {
       const task = anOpenTask({ submission: aQueued() });
       const view: TaskJson = JSON.parse(
-        taskView(task, "account", null, POLICY, { position, waitsFor }),
+        taskView(task, "account", null, POLICY, { position, cause }),
       );
       expect(nextStepOf(view, taskFacts(task, "account", POLICY), NOW)).toMatchObject({ text });
     },

@@ -56,7 +56,7 @@ it("the MCP task of a call that waits in a queue, and the tool read_task, state 
   const { id } = await submitted({ isCall: true, isHookless: true, queues: ["ark-a"] });
   vi.spyOn(QueueObject.prototype, "position").mockReturnValue({
     position: 3,
-    waitsFor: "place",
+    cause: "no_place",
   });
   expect(await taskOf(id)).toMatchObject({
     status: "working",
