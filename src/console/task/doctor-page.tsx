@@ -110,14 +110,14 @@ export function VerdictView({
  * @param account account that owns the secret, if the description is to name it.
  */
 export function signerText(
-  { scheme, age, generation, relay_secret: place, kid }: SignerName,
+  { scheme, age, generation, endpoint, relay_secret: place, kid }: SignerName,
   account?: string,
 ): string {
   if (scheme === "v1a") return `the Ed25519 key that begins with ${kid?.slice(0, 8) ?? ""}`;
   const old = place === undefined ? "" : ` of relay secret ${place}`;
-  return generation === undefined
-    ? `the relay's ${age} secret`
-    : `secret no. ${generation}${account === undefined ? "" : ` of ${account}`}${old} (${age})`;
+  if (generation === undefined) return `the relay's ${age} secret`;
+  const owner = endpoint === undefined ? account : `the endpoint ${endpoint}`;
+  return `secret no. ${generation}${owner === undefined ? "" : ` of ${owner}`}${old} (${age})`;
 }
 
 function FaultView({

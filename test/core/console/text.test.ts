@@ -8,6 +8,8 @@ import {
   relativeText,
   utcText,
 } from "../../../src/console/parts/format.ts";
+import { signerText } from "../../../src/console/task/doctor-page.tsx";
+import type { SignerName } from "../../../src/security/signers.ts";
 import { textParts } from "../../../src/console/parts/hostile.tsx";
 
 const AT = Date.UTC(2026, 8, 2, 14, 31, 7, 41);
@@ -89,4 +91,13 @@ it("codeTokens, by which the console colours JSON, reads a string without its cl
 it("a link of a console page to the page's own path begins with one slash even if the URL's path began with two, which would lead to another host", () => {
   const url = new URL("https://relay.example.com//evil.example/?page=2");
   expect(pathOf(url)).toBe("/evil.example/?page=2");
+});
+
+it.each<[string, Partial<SignerName>, string | undefined]>([
+  ["the relay's current secret", {}, undefined],
+  ["secret no. 2 of acme (current)", { generation: 2 }, "acme"],
+  ["secret no. 2 (current)", { generation: 2 }, undefined],
+  ["secret no. 2 of the endpoint orders (current)", { generation: 2, endpoint: "orders" }, "acme"],
+])("the console describes a secret that has signed as: %s", (text, facts, account) => {
+  expect(signerText({ scheme: "v1", age: "current", ...facts }, account)).toBe(text);
 });
