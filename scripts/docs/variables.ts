@@ -154,7 +154,7 @@ const ADDRESSES = {
     without: "none",
     values: "URL without a path",
     meaning:
-      "public origin of the relay, used in `hook_url` and links; a `callback_url` on its host is refused. Without it no `hook_url` is made: a registration with a provider that has hooks is refused (503 `not_configured`), unless it was sent to this machine (`localhost`, `127.0.0.0/8`, `[::1]`). Links, and what counts as the host of the relay, then follow the `Host` header, which outside Cloudflare any caller may choose. `npm run deploy:first` sets it to the address of the deployment, `npm start` to the address that it prints, unless `.dev.vars` or `--var` sets it",
+      "public origin of the relay, used in `hook_url` and links; a `callback_url` on its host is refused. Without it they begin with the host that the caller has used, and that counts as the host of the relay. Cloudflare brings only requests to hosts that you have routed to the Worker; elsewhere any caller may choose the `Host` header. A registration with a provider that has hooks is therefore refused (503 `not_configured`) unless it has come over HTTPS from Cloudflare or was sent to this machine (`localhost`, `127.0.0.0/8`, `[::1]`), and always over a [service binding](binding.md). `npm run deploy:first` sets it to the address of the deployment, `npm start` to the address that it prints, unless `.dev.vars` or `--var` sets it",
   },
   JURISDICTION: {
     meaning:
