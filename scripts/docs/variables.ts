@@ -187,7 +187,7 @@ const OPERATORS = {
   },
   PLAN: {
     meaning:
-      "the plan of the Cloudflare account: with `free` a run of the cron trigger makes at most 50 queries of D1 in place of 1,000, and leaves the rest to the next runs. `npm run setup -- --plan free` sets it",
+      "the plan of the Cloudflare account: with `free` a run of the cron trigger makes at most 50 queries of D1 in place of 1,000, and leaves the rest to the next runs, and the index counts as full at 500 MB in place of 10 GB. `npm run setup -- --plan free` sets it",
   },
   INDEX_RETENTION_DAYS: {
     meaning:

@@ -9,6 +9,7 @@ const Health = z.looseObject({
   configuration: z.looseObject({
     ALLOW_LOCAL_CALLBACKS: z.boolean(),
     PAUSED: z.boolean(),
+    PLAN: z.enum(["paid", "free"]),
     PUBLIC_URL: z.string().nullable(),
     secrets: z.record(z.string(), z.int()),
     OUTPUTS: z.boolean(),
