@@ -102,7 +102,7 @@ const SUBMITS = {
   },
   SUBMIT_TIMEOUT_S: {
     meaning:
-      "time limit of the upstream's answer to a submission. When it passes, the outcome is unknown: the relay never submits again by itself. An answer that is the result itself is still awaited for `ASYNC_TIMEOUT_S`",
+      "time limit of the upstream's answer to a submission. When it passes, the outcome is unknown: the relay never submits again by itself. An answer that is the result itself is still awaited for `ASYNC_TIMEOUT_S`. An upstream behind Cloudflare's proxy, as many gateways are, ends a call that has got no byte for [120 s](new-api.md#unknown-outcomes) with 524: a longer time helps nothing there",
   },
   ASYNC_TIMEOUT_S: {
     meaning:
