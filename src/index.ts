@@ -4,7 +4,7 @@ import { answerRequest } from "./app.ts";
 import { CallObject as Call } from "./objects/call/call-object.ts";
 import { WorkerEntrypoint } from "cloudflare:workers";
 import { answerBound } from "./service-binding.ts";
-import { runScheduled } from "./cron/cron.ts";
+import { runScheduled, stepsOf } from "./cron/cron.ts";
 import { consume } from "./index-db/index-row-queue.ts";
 import { DigestObject as Digest } from "./objects/digest-object.ts";
 import { OutputObject as Output } from "./objects/output/output-object.ts";
@@ -71,5 +71,6 @@ export class Relay extends WorkerEntrypoint {
 export default {
   fetch: (request) => answerRequest(request, env),
   queue: async (batch) => consume(batch, env),
-  scheduled: async ({ scheduledTime }) => runScheduled(env, scheduledTime),
+  scheduled: async ({ cron, scheduledTime }) =>
+    runScheduled(env, scheduledTime, stepsOf(cron, scheduledTime)),
 } satisfies ExportedHandler;

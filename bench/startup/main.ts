@@ -6,12 +6,12 @@ import { Workerd, type WorkerdOptions } from "../../test/process/harness/workerd
 import { FASTEST_DIRECTORY } from "../figures.ts";
 import { writeResults } from "../page.ts";
 import { machineNow } from "../throughput/machine.ts";
-import { type Contender, page, PAGES, type PagePath, type Start } from "./page.ts";
+import { areLimitsKept, type Contender, page, PAGES, type PagePath, type Start } from "./page.ts";
 
 // Measures the CPU time of the start of a Worker and of its first request, a registration with a key, with the
 // relay and with a bare Worker beside it, and of the first request for a page of the console, and writes
 // bench/STARTUP.md: `npm run bench -- --startup`, about four minutes. Each process answers two requests, the second to
-// show what the first had to prepare.
+// show what the first had to prepare. Ends with exit code 1 where a limit is missed.
 
 const PROCESSES = 30;
 const PROCESSES_PER_PAGE = 12;
@@ -47,6 +47,7 @@ for (let i = 0; i < PROCESSES_PER_PAGE; i++) {
   }
 }
 writeResults("STARTUP.md", page(starts, pages, machine));
+if (!areLimitsKept(starts)) process.exitCode = 1;
 
 /** Starts a fresh process and measures it. */
 async function start(

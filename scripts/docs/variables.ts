@@ -102,7 +102,7 @@ const SUBMITS = {
   },
   SUBMIT_TIMEOUT_S: {
     meaning:
-      "time limit of the upstream's answer to a submission. When it passes, the outcome is unknown: the relay never submits again by itself. An answer that is the result itself is still awaited for `ASYNC_TIMEOUT_S`",
+      "time limit of the upstream's answer to a submission. When it passes, the outcome is unknown: the relay never submits again by itself. An answer that is the result itself is still awaited for `ASYNC_TIMEOUT_S`. An upstream behind Cloudflare's proxy, as many gateways are, ends a call that has got no byte for [120 s](new-api.md#unknown-outcomes) with 524: a longer time helps nothing there",
   },
   ASYNC_TIMEOUT_S: {
     meaning:
@@ -154,7 +154,7 @@ const ADDRESSES = {
     without: "none",
     values: "URL without a path",
     meaning:
-      "public origin of the relay, used in `hook_url` and links; a `callback_url` on its host is refused. Without it no `hook_url` is made: a registration with a provider that has hooks is refused (503 `not_configured`), unless it was sent to this machine (`localhost`, `127.0.0.0/8`, `[::1]`). Links, and what counts as the host of the relay, then follow the `Host` header, which outside Cloudflare any caller may choose. `npm run deploy:first` sets it to the address of the deployment, `npm start` to the address that it prints, unless `.dev.vars` or `--var` sets it",
+      "public origin of the relay, used in `hook_url` and links; a `callback_url` on its host is refused. Without it they begin with the host that the caller has used, and that counts as the host of the relay. Cloudflare brings only requests to hosts that you have routed to the Worker; elsewhere any caller may choose the `Host` header. A registration with a provider that has hooks is therefore refused (503 `not_configured`) unless it has come over HTTPS from Cloudflare or was sent to this machine (`localhost`, `127.0.0.0/8`, `[::1]`), and always over a [service binding](binding.md). `npm run deploy:first` sets it to the address of the deployment, `npm start` to the address that it prints, unless `.dev.vars` or `--var` sets it",
   },
   JURISDICTION: {
     meaning:
@@ -187,7 +187,7 @@ const OPERATORS = {
   },
   PLAN: {
     meaning:
-      "the plan of the Cloudflare account: with `free` a run of the cron trigger makes at most 50 queries of D1 in place of 1,000, and leaves the rest to the next runs. `npm run setup -- --plan free` sets it",
+      "the plan of the Cloudflare account: with `free` a run of the cron trigger makes at most 50 queries of D1 in place of 1,000, and leaves the rest to the next runs, and the index counts as full at 500 MB in place of 10 GB. `npm run setup -- --plan free` sets it",
   },
   INDEX_RETENTION_DAYS: {
     meaning:

@@ -9,6 +9,7 @@ const Health = z.looseObject({
   configuration: z.looseObject({
     ALLOW_LOCAL_CALLBACKS: z.boolean(),
     PAUSED: z.boolean(),
+    PLAN: z.enum(["paid", "free"]),
     PUBLIC_URL: z.string().nullable(),
     secrets: z.record(z.string(), z.int()),
     OUTPUTS: z.boolean(),
@@ -131,7 +132,7 @@ function publicProblems({ configuration }: Health, url: URL): Finding[] {
   }
   if (PUBLIC_URL === null) {
     const text =
-      "configuration: PUBLIC_URL is not set, so tasks of providers with hooks are refused";
+      "configuration: PUBLIC_URL is not set: hook URLs begin with the host that each caller has used, and outside Cloudflare tasks of providers with hooks are refused";
     const cure = `set PUBLIC_URL to ${url.origin} and deploy, which npm run deploy:first does`;
     found.push(problem(text, cure));
   } else if (PUBLIC_URL !== url.origin) {

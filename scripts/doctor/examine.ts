@@ -55,7 +55,8 @@ export async function examine(examination: Examination): Promise<readonly Findin
   const { ALLOW_LOCAL_CALLBACKS } = health.configuration;
   const { callback, times } = await sendCallback(examination, ALLOW_LOCAL_CALLBACKS);
   const isPlain = isOnPlainWorkerd(health, examination);
-  const index = indexFindings(await relay.ask("/v1/stats"), await relay.ask("/metrics"), isPlain);
+  const [stats, metrics] = [await relay.ask("/v1/stats"), await relay.ask("/metrics")];
+  const index = indexFindings(stats, metrics, health.configuration.PLAN, isPlain);
   const settings = configurationFindings(health, examination);
   const offers = await checkOffers(relay, health.without_key);
   const rules = await bucketFindings(examination, health.configuration.OUTPUTS);

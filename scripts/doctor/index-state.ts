@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { FILLING_BYTES } from "../../src/index-db/limits.ts";
+import { FILLING_SHARE, MAX_INDEX_BYTES } from "../../src/index-db/limits.ts";
 import { type Finding, ok, problem, unchecked } from "./finding.ts";
 import type { Answer } from "./relay.ts";
 
@@ -12,17 +12,24 @@ const Stats = z.looseObject({
 });
 const Refusal = z.looseObject({ code: z.string() });
 const MAX_LAG_MS = 60_000;
+type Plan = keyof typeof MAX_INDEX_BYTES;
 
 /**
  * Checks the index of the relay: how long after a change of a task its row is written, how many tasks are
  * overdue for a change that their alarm should have made, and the size of the largest database.
  * @param metrics the answer of `GET /metrics`.
+ * @param plan plan of the Cloudflare account.
  * @param isPlain true for a relay in plain workerd, which has no index.
  */
-export function indexFindings(stats: Answer, metrics: Answer, isPlain = false): readonly Finding[] {
+export function indexFindings(
+  stats: Answer,
+  metrics: Answer,
+  plan: Plan,
+  isPlain = false,
+): readonly Finding[] {
   const found = Stats.safeParse(stats.json).data;
   if (found === undefined) return [withoutStats(stats, isPlain)];
-  return [lagFinding(found), overdueFinding(found.index.overdue), sizeFinding(metrics.text)];
+  return [lagFinding(found), overdueFinding(found.index.overdue), sizeFinding(metrics.text, plan)];
 }
 
 function withoutStats({ status, json }: Answer, isPlain: boolean): Finding {
@@ -59,11 +66,15 @@ function overdueFinding({ tasks, oldest_age_ms: oldestMs }: Overdue): Finding {
 }
 
 /** Checks the size of the largest database of the index, as the text of `GET /metrics` states it. */
-function sizeFinding(metrics: string): Finding {
+function sizeFinding(metrics: string, plan: Plan): Finding {
   const sizes = [...metrics.matchAll(/^task_relay_index_bytes(?:\{[^}]*\})? (\d+)/gm)];
   if (sizes.length === 0) return unchecked("index size: this relay does not report it");
   const largest = Math.max(...sizes.map(([, bytes]) => Number(bytes)));
-  const text = `index size: ${Math.ceil(largest / 1_000_000)} MB of 10,000 MB (Free plan: 500 MB)`;
-  if (largest < FILLING_BYTES) return ok(text);
+  const maxBytes = MAX_INDEX_BYTES[plan];
+  const [size, most] = [largest, maxBytes].map((bytes) =>
+    Math.ceil(bytes / 1_000_000).toLocaleString("en"),
+  );
+  const text = `index size: ${size} MB of ${most} MB`;
+  if (largest < FILLING_SHARE * maxBytes) return ok(text);
   return problem(text, "keep rows for fewer days, or split the index (docs/index.md)");
 }

@@ -1,3 +1,4 @@
+import { ALL_STEPS, STEP_BY_STEP } from "../../src/cron/cron-expression.ts";
 import { type SetupOptions, WrongOption } from "./options.ts";
 import { hasBlock, readKey, setBlockKey, setKey, switchBlocks } from "./wrangler-toml.ts";
 
@@ -57,7 +58,12 @@ export function presentOptions(toml: string): SetupOptions {
 
 /** Returns warnings for the user about the settings in a finished `wrangler.toml`. */
 export function warnings(toml: string): readonly string[] {
-  return [...domainWarnings(toml), ...outputWarnings(toml), ...databaseWarnings(toml)];
+  return [
+    ...domainWarnings(toml),
+    ...outputWarnings(toml),
+    ...planWarnings(toml),
+    ...databaseWarnings(toml),
+  ];
 }
 
 /** Warns when outputs are kept and a deployment has no address yet with which their links could begin. */
@@ -67,6 +73,15 @@ function outputWarnings(toml: string): readonly string[] {
   return [
     "Outputs are kept, on this machine at once (npm start). A deployment needs an address for their links: " +
       "npm run deploy:first stores PUBLIC_URL, --domain or --outputs-domain sets one of your own",
+  ];
+}
+
+/** Warns when outputs are kept by a relay on the Free plan. */
+function planWarnings(toml: string): readonly string[] {
+  if (textOf(toml, "PLAN") !== "free" || !hasBlock(toml, BUCKETS, isOutputs)) return [];
+  return [
+    "Outputs are kept on the Free plan: it gives a Worker 10 ms of CPU time, and a copy takes about 2 ms for each MB. " +
+      "Whether objects get more there was not tried, so expect that only small outputs are copied",
   ];
 }
 
@@ -137,7 +152,10 @@ function withOutputs(toml: string, { outputs, jurisdiction }: SetupOptions): str
 
 function withPlan(toml: string, isPaid: boolean): string {
   const limited = switchBlocks(toml, LIMITS, isPaid);
-  return setKey(limited, "vars", "PLAN", isPaid ? null : '"free"');
+  const planned = setKey(limited, "vars", "PLAN", isPaid ? null : '"free"');
+  const [from, to] = isPaid ? [STEP_BY_STEP, ALL_STEPS] : [ALL_STEPS, STEP_BY_STEP];
+  if (readKey(planned, "crons") !== `["${from}"]`) return planned;
+  return setKey(planned, "triggers", "crons", `["${to}"]`);
 }
 
 function withIndex(toml: string, isOn: boolean): string {

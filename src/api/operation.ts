@@ -6,6 +6,7 @@ import type { Env } from "../env.ts";
 import { describeHolders, type Permission } from "../security/roles.ts";
 import { accountOf, type Caller, may } from "../objects/task/caller.ts";
 import { validate } from "./http/body.ts";
+import type { CalledOrigin } from "./http/link-origin.ts";
 import { AccountId, EndpointName, TaskId } from "./http/fields.ts";
 import { invalidRequest, Problem, unknownAccount, unknownTask } from "./http/problem.ts";
 import { type AccountLimit, countRequest } from "./http/rate-limit.ts";
@@ -70,11 +71,9 @@ export interface Operation<
  * Environment and configuration of the relay, and facts about how a call was made, which an operation gets besides its
  * input.
  */
-export interface Context {
+export interface Context extends CalledOrigin {
   readonly env: Env;
   readonly runtime: Runtime;
-  /** Origin (scheme and host) to which the caller sent the call. */
-  readonly origin: string;
   /**
    * Rate limit that must not count this call, because it has already counted the request that led to the call. Absent
    * when there is none.
@@ -162,11 +161,12 @@ export function operation<
       const body = validate(declaration.body, await inputOf(given.body));
       const key = takesIdempotencyKey === true ? (given.idempotencyKey ?? null) : null;
       const idempotencyKey = key === null ? null : requireIdempotencyKey(key);
-      const { env, runtime, origin, requireCurrent, trace = null } = context;
+      const { env, runtime, origin, isOriginProven, requireCurrent, trace = null } = context;
       return await work({
         env,
         runtime,
         origin,
+        isOriginProven,
         requireCurrent,
         trace,
         caller,

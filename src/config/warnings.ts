@@ -18,7 +18,7 @@ const CONNECTIONS = /^CONNECTIONS(_\d+)?$/;
 const SHARED = /_(?:API_KEY|BASE_URL|USER_ID|WEBHOOK_KEY|WEBHOOK_SECRET)$/;
 
 const NO_ADDRESS =
-  "is not set: tasks of providers with hooks are refused, and links follow the Host header of requests";
+  "is not set: hook URLs and links begin with the host that each caller has used, and outside Cloudflare tasks of providers with hooks are refused";
 
 /** Returns a warning for each variable that is invalid, doubtful or perhaps misspelt. A warning names the variable. */
 export function warningsOf(

@@ -7,7 +7,7 @@ import { ADD_TO_HOUR_QUERIES, addToHour, countHours } from "../index-db/count-ho
 import { sizeBytes } from "../index-db/database.ts";
 import { runChecks } from "../index-db/expiry-checks.ts";
 import { lastEnd } from "../index-db/last-end.ts";
-import { ALMOST_FULL_BYTES, MAX_INDEX_BYTES } from "../index-db/limits.ts";
+import { ALMOST_FULL_SHARE, MAX_INDEX_BYTES } from "../index-db/limits.ts";
 import { type Shards, shardsOf } from "../index-db/shards.ts";
 import { removeExpired } from "../index-db/sweep.ts";
 import { errorText, log } from "../lib/log.ts";
@@ -19,10 +19,13 @@ import { sendOperatorEvent } from "../outbound/webhooks.ts";
 import { ExpiryCheck } from "../objects/task/expiry-check.ts";
 import { TimeBudget } from "../lib/time-budget.ts";
 import { withinTime } from "../lib/timeout.ts";
+import { STEP_BY_STEP } from "./cron-expression.ts";
 import { wakeOverdue } from "./wake-overdue.ts";
 
 /** Time in milliseconds from one cron trigger to the next (wrangler.toml). */
 export const PERIOD_MS = 10 * MINUTE_MS;
+/** Time in milliseconds from one run to the next where each does one step. */
+const STEP_PERIOD_MS = 2 * MINUTE_MS;
 /**
  * Time in milliseconds for which a step of the cron trigger still waits for D1 after the step's own time is over. D1
  * ends a query after 30 seconds.
@@ -104,6 +107,16 @@ export const STEPS: readonly Step[] = [
     failure: COUNT_FAILED,
   },
 ];
+
+/**
+ * Returns the steps of a run: all of them or, with the cron expression `STEP_BY_STEP`, the one whose turn it is.
+ * @param now time of the trigger, in Unix milliseconds.
+ */
+export function stepsOf(cron: string, now: number): readonly Step[] {
+  if (cron !== STEP_BY_STEP) return STEPS;
+  const turn = Math.floor(now / STEP_PERIOD_MS) % STEPS.length;
+  return STEPS.slice(turn, turn + 1);
+}
 
 /**
  * Handles the cron trigger. First it wakes the tasks that should have changed by now; because this comes first, the
@@ -218,8 +231,9 @@ async function repair(job: Job, budget: TimeBudget) {
 async function measureSize(db: D1Database, job: Job, budget: TimeBudget) {
   if (!budget.take(1)) return SKIPPED;
   const bytes = await sizeBytes(db);
-  const event = { type: "index.full", bytes, max_bytes: MAX_INDEX_BYTES } as const;
-  if (bytes >= ALMOST_FULL_BYTES) await alertOperator(event, "full", job);
+  const maxBytes = MAX_INDEX_BYTES[job.runtime.config.plan];
+  const event = { type: "index.full", bytes, max_bytes: maxBytes } as const;
+  if (bytes >= ALMOST_FULL_SHARE * maxBytes) await alertOperator(event, "full", job);
   return { bytes };
 }
 

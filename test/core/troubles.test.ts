@@ -27,6 +27,7 @@ const ARK = {
 const QUIET: Facts = {
   now: NOW,
   isPaused: false,
+  plan: "paid",
   warnings: [],
   connections: [ARK],
   index: indexOf({}),
@@ -236,6 +237,11 @@ const FOUND: readonly (readonly [
     "an index with 6 of the 10 GB that a database holds",
     { index: indexOf({ open: { sizeBytes: 6_000_000_000 } }) },
     [{ kind: "index_full", severity: "notice", subject: { bytes: 6_000_000_000 } }],
+  ],
+  [
+    "an index with 300 of the 500 MB that a database holds on the Free plan",
+    { plan: "free", index: indexOf({ open: { sizeBytes: 300_000_000 } }) },
+    [{ kind: "index_full", severity: "notice", subject: { bytes: 300_000_000 } }],
   ],
   ["an index with less than 6 GB", { index: indexOf({ open: { sizeBytes: 5_999_999_999 } }) }, []],
   [

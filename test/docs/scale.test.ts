@@ -18,7 +18,7 @@ const MONTH_S = 30 * DAY_S;
 const MILLION = 1_000_000;
 const { rowsWritten, indexWrites, logLines } = LIVES["Ark with hooks, index"];
 /** Part of a database that the tasks of one span of time may fill: docs/index.md recommends 6 of 10 GB. */
-const SPAN_BYTES = 0.6 * MAX_INDEX_BYTES;
+const SPAN_BYTES = 0.6 * MAX_INDEX_BYTES.paid;
 const DEADLINE_DAYS = 3;
 /** Limits of the platform, as the page's first table has them. */
 const PLATFORM = {
@@ -35,7 +35,7 @@ const ROW_BYTE_DAYS =
  * Returns the number of databases that an index needs for so many tasks per second, in the words of the page.
  */
 function databases(tasksPerS: number): string {
-  if (tasksPerS * DAY_S * ROW_BYTE_DAYS <= MAX_INDEX_BYTES) return "1";
+  if (tasksPerS * DAY_S * ROW_BYTE_DAYS <= MAX_INDEX_BYTES.paid) return "1";
   const hours = Math.floor(SPAN_BYTES / (ASSUMED.indexRowBytes * tasksPerS * HOUR_S));
   if (hours === 0) return "more than one an hour";
   const least = (ASSUMED.indexRowDays + DEADLINE_DAYS * (1 + DEADLINE_EXTENSION)) * 24 + 1;
@@ -88,7 +88,7 @@ function removedPerS(tasksPerS: number): number {
 }
 
 it.each([
-  ["46", "size of one D1 database", MAX_INDEX_BYTES / (DAY_S * ROW_BYTE_DAYS)],
+  ["46", "size of one D1 database", MAX_INDEX_BYTES.paid / (DAY_S * ROW_BYTE_DAYS)],
   [`${QUEUE_FROM}`, "D1 works on one query at a time", 0.8 / (DIRECT_WRITE_S * indexWrites)],
   [
     "31 on one connection",

@@ -1,10 +1,12 @@
-import { runInDurableObject } from "cloudflare:test";
+import { createScheduledController, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, it, vi } from "vitest";
 import { started } from "../worker/started.ts";
 import { removeRows, writeRows } from "../../src/index-db/index-row-table.ts";
 import { isSampled, ExpiryCheck } from "../../src/objects/task/expiry-check.ts";
 import { PATIENCE_MS, PERIOD_MS, runScheduled, type Step, STEPS } from "../../src/cron/cron.ts";
+import { STEP_BY_STEP } from "../../src/cron/cron-expression.ts";
+import worker from "../../src/index.ts";
 import { ready } from "../../src/index-db/database.ts";
 import { Shards } from "../../src/index-db/shards.ts";
 import { planCheck } from "../../src/index-db/expiry-checks.ts";
@@ -239,6 +241,27 @@ it("the cron first wakes overdue tasks, before other work can use up its time an
   const events = lines().map(({ event }) => event);
   const steps = ["overdue", "size", "expired", "expiry_checks", "counts"];
   expect(events).toEqual(steps.map((step) => `index.${step}`));
+});
+
+it("a run of the cron whose expression is that of the Free plan does one step, and the runs of twelve minutes do each step once, while any other expression does all", async () => {
+  const lines = logLines();
+  const steps = async (expression: string, at: number) => {
+    const before = lines().length;
+    const run = { cron: expression, scheduledTime: new Date(at) };
+    await worker.scheduled(createScheduledController(run));
+    return lines()
+      .slice(before)
+      .map(({ event }) => event);
+  };
+  const all = await steps("*/10 * * * *", START);
+  expect(await steps("", START)).toEqual(all);
+  const alone = [];
+  for (let run = 0; run < STEPS.length; run++) {
+    const done = await steps(STEP_BY_STEP, START + run * 120_000);
+    expect(done.length).toBeLessThanOrEqual(1);
+    alone.push(...done);
+  }
+  expect(alone.toSorted()).toEqual(all.toSorted());
 });
 
 it("on the Free plan, whose queries suffice for one index database, each run of the cron counts and removes tasks in the next of several databases", async () => {

@@ -38,10 +38,10 @@ useIndex();
 const MINUTE = 60_000;
 
 /** Runs the cron with a database that reports this size of itself. */
-async function cronWith(bytes: number): Promise<void> {
+async function cronWith(bytes: number, PLAN = "paid"): Promise<void> {
   const see = (answer: unknown) =>
     void Object.assign(Object(Object(answer).meta), { size_after: bytes });
-  await cron({ ...OPERATOR_BINDINGS, INDEX_DB: gated(db, async () => undefined, see) });
+  await cron({ ...OPERATOR_BINDINGS, PLAN, INDEX_DB: gated(db, async () => undefined, see) });
 }
 
 /** Creates a task whose first attempt fails. */
@@ -277,6 +277,17 @@ it("the operator event index.full is sent, at most once an hour, when the cron f
   pass(60 * MINUTE);
   await cronWith(8_000_000_000);
   expect(outside.sentTo(OPERATOR_URL)).toHaveLength(3);
+});
+
+it("on the Free plan the operator event index.full is sent when the index database has grown to 400 MB of the 500 MB that it may have there", async () => {
+  const outside = receivers(200);
+  await allowIndexAlert();
+  await cronWith(399_999_999, "free");
+  expect(outside.sentTo(OPERATOR_URL)).toEqual([]);
+  await cronWith(400_000_000, "free");
+  expect(await operatorEvents(outside)).toMatchObject([
+    { type: "index.full", data: { bytes: 400_000_000, max_bytes: 500_000_000 } },
+  ]);
 });
 
 it.each([

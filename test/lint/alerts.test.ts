@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { ALMOST_FULL_BYTES } from "../../src/index-db/limits.ts";
+import { ALMOST_FULL_SHARE, MAX_INDEX_BYTES } from "../../src/index-db/limits.ts";
 import { ROOT } from "../process/harness/child.ts";
 
 const RULES = join(ROOT, "ops/alerts.yml");
@@ -31,7 +31,9 @@ it.each(alerts.map((alert) => [nameOf(alert), alert]))(
 
 it("the alert TaskRelayIndexAlmostFull fires at the size of the index database at which the operator event index.full is sent", () => {
   const alert = alerts.find((text) => nameOf(text) === "TaskRelayIndexAlmostFull") ?? "";
-  expect(Number(/index_bytes >= (\S+)/.exec(alert)?.[1])).toBe(ALMOST_FULL_BYTES);
+  expect(Number(/index_bytes >= (\S+)/.exec(alert)?.[1])).toBe(
+    ALMOST_FULL_SHARE * MAX_INDEX_BYTES.paid,
+  );
 });
 
 it.each([

@@ -75,11 +75,11 @@ it("a submission that a Worker sends over a service binding without a key goes t
 });
 
 it.each(["https://relay", "http://127.0.0.1:8787", "https://attacker.example"])(
-  "without PUBLIC_URL, no link, hook URL or problem type begins with the origin %s at which another Worker calls the relay over a service binding",
+  "without PUBLIC_URL, no link, hook URL or problem type begins with the origin %s at which another Worker calls the relay over a service binding, although its request says that it came from Cloudflare",
   async (origin) => {
     const outside = anArk();
     const send = (path: string, message: Message) =>
-      bound(path, { ...message, origin, bindings: UNADDRESSED });
+      bound(path, { ...message, origin, bindings: UNADDRESSED, cf: { colo: "FRA" } });
     const registered = await send("/v1/tasks", { body: { model: "seedance" } });
     expect(registered.status).toBe(201);
     expect(Registered.parse(await registered.json()).status_url).toBeUndefined();

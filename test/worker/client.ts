@@ -16,16 +16,19 @@ export interface Message {
   /** Body of the request: a text, bytes or a stream is sent as it is, any other value as JSON. */
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
+  /** What Cloudflare says of a request that it brings to the Worker; absent elsewhere. */
+  readonly cf?: IncomingRequestCfProperties | Readonly<Record<string, unknown>>;
   /** Bearer key: the operator's by default; null sends none. */
   readonly key?: string | null;
 }
 
 export function aRequest(path: string, message: Message = {}): Request {
-  const { body, key = OPERATOR_KEY } = message;
+  const { body, cf, key = OPERATOR_KEY } = message;
   const headers = new Headers(message.headers);
   if (key !== null) headers.set("Authorization", `Bearer ${key}`);
   const method = message.method ?? (body === undefined ? "GET" : "POST");
-  return new Request(new URL(path, ORIGIN), { method, headers, body: payload(body) });
+  const init = { method, headers, body: payload(body), ...(cf && { cf }) };
+  return new Request(new URL(path, ORIGIN), init);
 }
 
 function payload(body: unknown): BodyInit | null {

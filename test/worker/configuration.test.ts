@@ -295,6 +295,7 @@ it("GET /healthz shows the operator the value in effect of every setting, but of
       EXTRA_BASE_HOSTS: "",
       PAUSED: false,
       LOG: "all",
+      PLAN: "paid",
       ERROR_TEXT: "upstream",
       OPERATOR_CALLBACK_URL: null,
       OPERATOR_EVENTS: OPERATOR_EVENT_TYPES.join(" "),

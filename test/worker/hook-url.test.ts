@@ -4,13 +4,22 @@ import { expect, it } from "vitest";
 import * as z from "zod";
 import { ADAPTERS } from "../providers/adapters.ts";
 import { anAccount, balanceOf } from "./accounts.ts";
-import { call, callWith, ORIGIN, ProblemBody, refusal, UNKNOWN_TASK } from "./client.ts";
+import {
+  call,
+  callWith,
+  type Message,
+  ORIGIN,
+  ProblemBody,
+  refusal,
+  UNKNOWN_TASK,
+} from "./client.ts";
 import { until, useClock } from "./clock.ts";
 import { answerOf, attach, hooked, readHooked, sendHook } from "./hooked.ts";
-import { expectUnchanged, NOTHING, stored } from "./objects.ts";
+import { expectUnchanged, NOTHING, restart, stored } from "./objects.ts";
 import { anOutside, answering } from "./outside.ts";
 import { aReceiver } from "./receiver.ts";
 import { SENDERS } from "./senders.ts";
+import { anArk, ARK_PATH, BINDINGS, BODY, sentToArk } from "./submitted.ts";
 import { CALLBACK_URL, register } from "./tasks.ts";
 
 useClock();
@@ -73,6 +82,8 @@ it("registering a task without a provider, or with a provider that sends no hook
 
 /** Bindings of a relay that does not know its own address. */
 const UNADDRESSED = { ...env, PUBLIC_URL: "" };
+/** Part of what Cloudflare says of a request: the data centre that has taken it. */
+const CF = { colo: "FRA" };
 
 it("a task's hook URL begins with PUBLIC_URL, whatever host the registration was sent to", async () => {
   const body = { model: "m", provider: "ark" };
@@ -98,20 +109,44 @@ it.each([
   },
 );
 
-it.each([
-  ORIGIN,
-  "https://localhost.example.com",
-  "http://127.0.0.1.example.com",
-  "http://128.0.0.1",
-  "http://10.0.0.1",
-  "http://[::2]",
-])(
-  "without PUBLIC_URL, a registration sent to %s with a provider that sends hooks is refused with 503 not_configured and stores nothing",
+it.each([ORIGIN, "https://task-relay.acme.workers.dev", "https://relay.example.com:8443"])(
+  "without PUBLIC_URL, a registration that Cloudflare brings from %s gets a hook URL that begins with this origin, and so does the job of a submission",
   async (origin) => {
+    const body = { model: "m", provider: "ark" };
+    const registered = await callWith(UNADDRESSED, `${origin}/v1/tasks`, { body, cf: CF });
+    expect(registered.status).toBe(201);
+    expect(await registered.text()).toContain(`"hook_url":"${origin}/hooks/ark/`);
+
+    const outside = anArk();
+    const id = crypto.randomUUID();
+    const bindings = { ...BINDINGS, PUBLIC_URL: "" };
+    await restart(id, bindings);
+    const headers = { "Relay-Task-Id": id };
+    const path = `${origin}/v1/submit/ark${ARK_PATH}`;
+    const submitted = await callWith(bindings, path, { body: BODY, headers, cf: CF });
+    expect(submitted.status).toBe(200);
+    expect(sentToArk(outside).body).toContain(`"${origin}/hooks/ark/${id}/`);
+  },
+);
+
+it.each<readonly [string, string, Message["cf"]]>([
+  ["outside Cloudflare", ORIGIN, undefined],
+  ["outside Cloudflare", "https://localhost.example.com", undefined],
+  ["outside Cloudflare", "http://127.0.0.1.example.com", undefined],
+  ["outside Cloudflare", "http://128.0.0.1", undefined],
+  ["outside Cloudflare", "http://10.0.0.1", undefined],
+  ["outside Cloudflare", "http://[::2]", undefined],
+  ["over Cloudflare without TLS", "http://relay.example.com", CF],
+  ["with a cf that names no data centre", ORIGIN, { country: "DE" }],
+  ["with a cf whose data centre is not a name", ORIGIN, { colo: 7 }],
+])(
+  "without PUBLIC_URL, a registration sent %s to %s with a provider that sends hooks is refused with 503 not_configured and stores nothing",
+  async (_, origin, cf) => {
     const account = await anAccount(5);
     const id = crypto.randomUUID();
     const body = { id, model: "m", provider: "ark", account, credits: 2 };
-    const response = await callWith(UNADDRESSED, `${origin}/v1/tasks`, { body });
+    const asked = { body, ...(cf && { cf }) };
+    const response = await callWith(UNADDRESSED, `${origin}/v1/tasks`, asked);
     expect(response.headers.get("Retry-After")).toBe("60");
     expect(ProblemBody.parse(await response.json())).toMatchObject({
       status: 503,

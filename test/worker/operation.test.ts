@@ -40,7 +40,8 @@ async function contextWith(isWithinLimit: boolean): Promise<Context> {
   const { runtime } = env.startup;
   if (!runtime.ok) throw new Error("the configuration is not valid");
   const limited = { ...env, LIMIT_LISTS: { limit: async () => ({ success: isWithinLimit }) } };
-  return { env: limited, runtime: runtime.value, origin: "https://relay.example.com" };
+  const called = { origin: "https://relay.example.com", isOriginProven: false };
+  return { env: limited, runtime: runtime.value, ...called };
 }
 
 /** Returns the code of the problem with which the operation refuses a call, with the path of its first issue. */

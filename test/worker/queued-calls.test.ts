@@ -8,7 +8,7 @@ import type { StoredCall } from "../../src/objects/call/call-plan.ts";
 import { QueueObject } from "../../src/objects/queue/queue-object.ts";
 import { TaskObject } from "../../src/objects/task/task-object.ts";
 import { aKey, anAccount, balanceOf } from "./accounts.ts";
-import { callWith, invalid, refusal } from "./client.ts";
+import { callWith, invalid, ORIGIN, refusal } from "./client.ts";
 import { pass, until, useClock } from "./clock.ts";
 import { stored, wake } from "./objects.ts";
 import { namespaceWith } from "./lost-calls.ts";
@@ -96,6 +96,18 @@ const BUSY = answering(fault("InflightBatchsizeExceeded"), 429);
 const OVERDUE = answering(fault("AccountOverdueError"), 403);
 
 describe("calls that wait for a place", () => {
+  it("without PUBLIC_URL, one that Cloudflare has brought is sent with a hook URL of the address to which it came", async () => {
+    const outside = members();
+    const relay = await aQueuedRelay({ a: { in_flight: 1 } }, { PUBLIC_URL: "" });
+    const [a] = relay.names;
+    const id = await waitFor(relay, a, { cf: { colo: "FRA" } });
+    await workWithPlace(relay, id);
+    expect(sentTo(outside).map(({ body }) => body)).toEqual([
+      expect.stringContaining(`"${ORIGIN}/hooks/${a}/${id}/`),
+    ]);
+    await endJob(relay, id);
+  });
+
   it("ten at a connection with two places are sent one after the other, each once, and never more than two run", async () => {
     const outside = members();
     const relay = await aQueuedRelay({ a: { in_flight: 2 } });

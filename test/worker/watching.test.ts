@@ -309,16 +309,38 @@ it.each([
   },
 );
 
-it("after the platform has closed the WebSocket of a waiting request to the task's Durable Object, the request reads the task again", async () => {
-  const id = await register({ callback_url: undefined });
-  waits.between = async (wait) => {
-    if (wait === 1) await evictDurableObject(stubOf(id), { webSockets: "close" });
-    if (wait === 2) await report(aCompletion(id));
-    return wait === 1;
-  };
-  const answer = await call(`/v1/tasks/${id}?wait=60`);
-  expect(await taskOf(answer)).toMatchObject({ status: "completed" });
-});
+it.each(READERS)(
+  "after the platform has closed the WebSocket of %s to the task's Durable Object, the task is read again and another WebSocket opened, which brings the result; after a second such loss the task is read every 5 s",
+  async (_, _quiet, follow) => {
+    const count = objectRequests();
+    const id = await register({ callback_url: undefined });
+    const calls: number[] = [];
+    waits.between = async (wait) => {
+      calls.push(count());
+      if (wait > 2) return report(aCompletion(id)).then(() => false);
+      expect(await socketsOf(id)).toBe(1);
+      await evictDurableObject(stubOf(id), { webSockets: "close" });
+      return true;
+    };
+    expect(await (await follow(id)).text()).toContain('"status":"completed"');
+    expect([calls, waits.pauses[2]]).toEqual([[2, 4, 5], 5000]);
+  },
+);
+
+it.each(READERS)(
+  "the WebSocket that replaces a lost one of %s brings the result at once",
+  async (_, _quiet, follow) => {
+    const id = await register({ callback_url: undefined });
+    waits.between = async (wait) => {
+      await (wait === 1
+        ? evictDurableObject(stubOf(id), { webSockets: "close" })
+        : report(aCompletion(id)));
+      return true;
+    };
+    expect(await (await follow(id)).text()).toContain('"status":"completed"');
+    expect([waits.pauses.length, Date.now()]).toEqual([2, START]);
+  },
+);
 
 it("when an event stream fails to read its task after a pushed change, it reads the task again after 5 s instead of at once", async () => {
   const { id, link } = await aLinkedTask({ callback_url: null });

@@ -35,6 +35,7 @@ export const Settings = z.strictObject({
   EXTRA_BASE_HOSTS: Text,
   PAUSED: z.boolean(),
   LOG: z.enum(["all", "normal"]),
+  PLAN: z.enum(["paid", "free"]),
   ERROR_TEXT: z.enum(["generic", "upstream"]),
   INDEX_DB: z.boolean(),
   INDEX_RETENTION_DAYS: z.number(),

@@ -40,6 +40,7 @@ function settingsOf(config: Config) {
     EXTRA_BASE_HOSTS: config.extraBaseHosts.join(" "),
     PAUSED: config.paused,
     LOG: config.logsDetails ? "all" : "normal",
+    PLAN: config.plan,
     ERROR_TEXT: config.isErrorTextGeneric ? "generic" : "upstream",
     INDEX_DB: config.isIndexed,
     INDEX_RETENTION_DAYS: config.indexRetentionMs / DAY_MS,

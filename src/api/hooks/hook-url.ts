@@ -5,9 +5,9 @@ import {
   readHookToken,
 } from "../../security/hook-token.ts";
 import type { Connection, HookAdapter } from "../../providers/provider.ts";
-import type { Config } from "../../config/config.ts";
 import type { Runtime } from "../../config/runtime.ts";
 import { isLoopback } from "../../security/url-rules.ts";
+import type { CalledOrigin } from "../http/link-origin.ts";
 import type { PathParams } from "../http/path.ts";
 import { TaskId } from "../http/fields.ts";
 import { Problem } from "../http/problem.ts";
@@ -17,6 +17,11 @@ export interface HookTarget extends HookToken {
   readonly connection: Connection;
   readonly adapter: HookAdapter;
   readonly taskId: string;
+}
+
+/** The configuration of the relay, and the origin to which a request was sent. */
+interface Called extends CalledOrigin {
+  readonly runtime: Runtime;
 }
 
 /**
@@ -32,19 +37,18 @@ export interface HookFields {
 /**
  * Returns the members that the response to a registration has for the provider's hook, e.g. `hook_url`; `{}` for a
  * provider without hooks. The client adds them to its submit call to the provider.
- * @param origin origin to which the registration was sent.
+ * @param called configuration of the relay, and the origin to which the registration was sent.
  * @throws Problem `not_configured` when the relay does not know its own address.
  */
 export async function hookFields(
   connection: Connection,
   taskId: string,
-  runtime: Runtime,
-  origin: string,
+  called: Called,
 ): Promise<HookFields> {
   const { hooks } = connection.provider;
   if (hooks === null) return {};
   return {
-    hook_url: await hookUrl(connection, taskId, NO_SUBMISSION, runtime, origin),
+    hook_url: await hookUrl(connection, taskId, NO_SUBMISSION, called),
     hook_parameter: hooks.parameter,
     ...(hooks.idParameter !== null && { id_parameter: hooks.idParameter }),
   };
@@ -53,40 +57,42 @@ export async function hookFields(
 /**
  * Returns the URL to which the provider of a connection sends its hooks about a task.
  * @param submission what the token in the URL states: the submission, and whether it uses a customer's key.
- * @param origin origin to which the request was sent.
+ * @param called configuration of the relay, and the origin to which the request was sent.
  * @throws Problem `not_configured` when the relay does not know its own address.
  */
 export async function hookUrl(
   { name }: Connection,
   taskId: string,
   submission: HookToken,
-  { config, keyring }: Runtime,
-  origin: string,
+  called: Called,
 ): Promise<string> {
-  const base = hookOrigin(config, origin);
-  const token = await hookToken(name, taskId, submission, keyring.hookKeys);
+  const base = hookOrigin(called);
+  if (base === null) {
+    const detail = "PUBLIC_URL is not set, so the relay has no hook URL for this provider.";
+    throw new Problem("not_configured", { detail, headers: { "Retry-After": "60" } });
+  }
+  const token = await hookToken(name, taskId, submission, called.runtime.keyring.hookKeys);
   return `${base}/hooks/${name}/${taskId}/${token}`;
 }
 
 /**
  * Returns the origin with which hook URLs begin: that of `PUBLIC_URL` or, when this is not set, the origin of the
- * request, but only if it is an address of this machine. Any other origin of a request is not used, because the caller
- * chooses it with the `Host` header.
- * @throws Problem `not_configured` when `PUBLIC_URL` is not set and the request has another origin.
+ * request, but only if it is proven to be the relay's own or is an address of this machine. Any other origin of a request
+ * is not used, because the caller chooses it with the `Host` header. Null when there is none.
  */
-function hookOrigin({ publicUrl }: Config, origin: string): string {
+function hookOrigin({ runtime, origin, isOriginProven }: Called): string | null {
+  const { publicUrl } = runtime.config;
   if (publicUrl !== null) return publicUrl;
-  if (isLoopback(new URL(origin))) return origin;
-  const detail = "PUBLIC_URL is not set, so the relay has no hook URL for this provider.";
-  throw new Problem("not_configured", { detail, headers: { "Retry-After": "60" } });
+  return isOriginProven || isLoopback(new URL(origin)) ? origin : null;
 }
 
 /**
- * Tells whether providers can reach the hook URLs of the relay. They cannot when `PUBLIC_URL` is an address of this
- * machine or is not set, because hook URLs then lead to this machine.
+ * Tells whether providers can reach the hook URLs that a request gets. They cannot when the relay has no address for
+ * them, or one of this machine.
  */
-export function canHooksArrive({ config: { publicUrl } }: Runtime): boolean {
-  return publicUrl !== null && !isLoopback(new URL(publicUrl));
+export function canHooksArrive(called: Called): boolean {
+  const origin = hookOrigin(called);
+  return origin !== null && !isLoopback(new URL(origin));
 }
 
 export const HOOK_PATH = "/hooks/{provider}/{id}/{token}";

@@ -9,6 +9,27 @@ import { originOf } from "./host.ts";
  */
 export const NO_ORIGIN = "https://relay.invalid";
 
+/** The origin to which a call was sent. */
+export interface CalledOrigin {
+  /** Origin (scheme and host) to which the caller sent the call. */
+  readonly origin: string;
+  /**
+   * True when the origin is one of the relay itself, because Cloudflare has brought the request here over HTTPS. It
+   * brings to a Worker only requests to the hosts that its owner has routed to it. False when the caller may have chosen
+   * the origin, by the `Host` header or over the service binding.
+   */
+  readonly isOriginProven: boolean;
+}
+
+/**
+ * Returns the origin that a request addresses. Only Cloudflare says in `cf` which of its data centres has taken a
+ * request: no header sets it, and plain workerd has no `cf`.
+ */
+export function calledOrigin({ cf }: Pick<Request, "cf">, { origin, protocol }: URL): CalledOrigin {
+  const isFromCloudflare = protocol === "https:" && typeof cf?.colo === "string";
+  return { origin, isOriginProven: isFromCloudflare && origin !== NO_ORIGIN };
+}
+
 /**
  * Returns the origin of the relay, with which links in a response begin.
  * @returns "", which makes the links relative, when `PUBLIC_URL` is not set and the request names no valid host.

@@ -19,6 +19,7 @@ import {
 import { authenticate, type Access, requireValidKey } from "./auth.ts";
 import { type BodyReader, bodyReader, readJson } from "./body.ts";
 import { unavailable, UnknownObjectError, UNREACHABLE } from "./object-call.ts";
+import { calledOrigin } from "./link-origin.ts";
 import { traceOf } from "./trace-headers.ts";
 import { type ParamName, type PathParams, paramsReader } from "./path.ts";
 import type { AccountLimit } from "./rate-limit.ts";
@@ -160,7 +161,7 @@ export function routeOf<
     };
     const requireCurrent = () => requireValidKey(caller, headers, env);
     const trace = traceOf(headers);
-    const context = { env, runtime, origin: url.origin, requireCurrent, trace };
+    const context = { env, runtime, ...calledOrigin(request, url), requireCurrent, trace };
     const result = await perform(given, caller, context);
     return await answer(result, { ...call, params: inPath, runtime, caller });
   };

@@ -38,7 +38,7 @@ const FOR_PAGES = {
  * answered independently of others. The operation that a tool calls checks what the caller may do.
  */
 const byKey = route({ id: "callTools", ...WIRE, access: "read" }, async (call) => {
-  const { caller, request, env, runtime, requireCurrent, trace } = call;
+  const { caller, request, env, runtime, isOriginProven, requireCurrent, trace } = call;
   const origin = linkOrigin(env, request);
   const read = await messageIn(call, origin);
   if (read instanceof Response) return read;
@@ -47,7 +47,7 @@ const byKey = route({ id: "callTools", ...WIRE, access: "read" }, async (call) =
     const data = { requiredCapabilities: TASKS_CAPABILITY };
     return rpcError(400, MISSING_CAPABILITY, "The client does not declare tasks.", data);
   }
-  const context = { env, runtime, origin: call.origin, requireCurrent, trace };
+  const context = { env, runtime, origin: call.origin, isOriginProven, requireCurrent, trace };
   const [sdk, offers] = await Promise.all([loadMcpSdk(), toolOffersOf(caller, context)]);
   const handler = sdk.createMcpHandler(({ era }) =>
     mcpServer(sdk, era, { caller, context, origin, offers }),

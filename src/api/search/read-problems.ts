@@ -82,6 +82,7 @@ async function factsOf(env: Env, config: Config, now: number): Promise<Facts> {
   return {
     now,
     isPaused: config.paused,
+    plan: config.plan,
     warnings: env.startup.warnings,
     connections: Object.entries(connections).map(([name, state]) => ({
       name,

@@ -91,7 +91,7 @@ export async function planSubmission(
   const prepared = await prepareCall(call, place, caller, runtime, source);
   const registration = registrationOf(asked, prepared, place, submitCall);
   const { submissionId } = pending;
-  const fields = await fieldsOf(place, prepared, id, submissionId, runtime, origin);
+  const fields = await fieldsOf(place, prepared, id, submissionId, submitCall);
   const { accountId } = registration;
   const { model, jobId } = prepared;
   const identity = await identityOf(place, prepared, id, runtime);
@@ -108,7 +108,7 @@ export async function planSubmission(
       endpoint: place.target.endpoint,
       isByOwner: !isOperator,
       ...inputLinksOf(prepared, fields),
-      ...(!canHookCome(fields, place, runtime) && { isHookless: true }),
+      ...(!canHookCome(fields, place, submitCall) && { isHookless: true }),
       ...senderOf(asked, call, place),
       ...queueNamesOf(place),
       ...offerNameOf(prepared),
@@ -116,7 +116,7 @@ export async function planSubmission(
     },
     ...marksOf(submitCall, isOperator),
   };
-  const isHookExpected = fields.size > 0 && canHooksArrive(runtime);
+  const isHookExpected = fields.size > 0 && canHooksArrive(submitCall);
   const secrets = secretsOf(place, fields, accountId !== null);
   const isNamedByKey = asked.taskId === null && key !== null;
   const sent = prepared.withFields(fields);
@@ -210,10 +210,10 @@ function secretsOf(
 function canHookCome(
   fields: ReadonlyMap<string, string>,
   { connection }: SubmitPlace,
-  runtime: Runtime,
+  submitCall: SubmitCall,
 ): boolean {
   if (fields.size === 0) return false;
-  return canHooksArrive(runtime) || isLoopback(new URL(connection.baseUrl));
+  return canHooksArrive(submitCall) || isLoopback(new URL(connection.baseUrl));
 }
 
 /** Returns short hashes of all links in a call: those that the caller has sent, and those that the relay sets. */
@@ -358,14 +358,13 @@ async function fieldsOf(
   { takesHookUrl }: PreparedCall,
   taskId: string,
   submissionId: string,
-  runtime: Runtime,
-  origin: string,
+  submitCall: SubmitCall,
 ): Promise<ReadonlyMap<string, string>> {
   const { connection, credential } = place;
   const hooks = hookParametersOf(place);
   if (hooks === null || !takesHookUrl) return new Map();
   const submission = { submissionId, hasCustomerKey: credential !== null };
-  const url = await hookUrl(connection, taskId, submission, runtime, origin);
+  const url = await hookUrl(connection, taskId, submission, submitCall);
   const { idParameter, parameter, secretParameter } = hooks;
   const fields = new Map([[parameter, url]]);
   if (idParameter !== null) fields.set(idParameter, taskId);

@@ -9,7 +9,7 @@ import type { Connection } from "../../providers/provider.ts";
 import { submitTargetOf } from "../../providers/submit-target.ts";
 import { readJson, validate } from "../http/body.ts";
 import { invalidRequest, Problem } from "../http/problem.ts";
-import { type Call, NoQuery, operation, Unread } from "../operation.ts";
+import { type Call, type Context, NoQuery, operation, Unread } from "../operation.ts";
 import { namesIn } from "../offers/offer-schema.ts";
 import { requireOffer } from "../offers/asked-offer.ts";
 import { readTask } from "../tasks/read-task.ts";
@@ -64,7 +64,7 @@ export const submitOffer = operation(
     takesIdempotencyKey: true,
   },
   async (call: OfferCall): Promise<OfferSubmitted> => {
-    const { caller, params, idempotencyKey, env, runtime, origin, trace } = call;
+    const { caller, params, idempotencyKey, trace } = call;
     const { connection, tool } = await requireOffer(params.offer, call);
     const upstreamCall = await callOf(tool, connection, call);
     const start = await submitJob
@@ -75,12 +75,17 @@ export const submitOffer = operation(
           idempotencyKey,
         },
         caller,
-        { env, runtime, origin, trace, counted: "LIMIT_SUBMITS" },
+        { ...contextOf(call), trace, counted: "LIMIT_SUBMITS" },
       )
       .then(startOf, knownTaskOf);
     return await withTask(start, call);
   },
 );
+
+/** Returns the context of the operations that a submission by an offer performs. */
+function contextOf({ env, runtime, origin, isOriginProven }: OfferCall): Context {
+  return { env, runtime, origin, isOriginProven };
+}
 
 /** The task of a submission, before it is read. */
 interface Start {
@@ -111,11 +116,10 @@ function knownTaskOf(error: unknown): Start {
 /** Returns the task of a submission. When the upstream has refused the job, the task was erased. */
 async function withTask(
   { id, statusUrl, isReplayed, answer }: Start,
-  { caller, env, runtime, origin }: OfferCall,
+  call: OfferCall,
 ): Promise<OfferSubmitted> {
   try {
-    const context = { env, runtime, origin };
-    const { task } = await readTask.perform({ params: { id } }, caller, context);
+    const { task } = await readTask.perform({ params: { id } }, call.caller, contextOf(call));
     // The result, where it is the answer, is read from the task.
     if (answer?.body instanceof ReadableStream) await answer.body.cancel();
     return { kind: "started", taskId: id, task, statusUrl, isReplayed };

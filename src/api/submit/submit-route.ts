@@ -5,6 +5,7 @@ import type { KeyHolder } from "../../objects/task/caller.ts";
 import { measureRefusal } from "../../objects/task/measure.ts";
 import { KEY_HEADERS, MAX_KEY_CHARS } from "./customer-credential.ts";
 import { holderOfKey, unauthenticated } from "../http/auth.ts";
+import { calledOrigin } from "../http/link-origin.ts";
 import { invalidRequest } from "../http/problem.ts";
 import { type ProtectedRoute, requireRuntime } from "../http/route.ts";
 import { traceOf } from "../http/trace-headers.ts";
@@ -137,7 +138,7 @@ async function upstreamCallOf(
   // The operation of this kind checks the path.
   const stated = statedTargetOf(request.url, prefix);
   const kind = kindOf(method, stated, runtime.config.connections.get(connection));
-  const context = { env, runtime, origin: url.origin, trace: traceOf(headers) };
+  const context = { env, runtime, ...calledOrigin(request, url), trace: traceOf(headers) };
   return { given, caller, kind, context };
 }
 

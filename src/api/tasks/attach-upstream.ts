@@ -15,15 +15,16 @@ import { accepted, taskClient } from "./task-client.ts";
 const attachUpstream = operation(
   "attachUpstream",
   { access: "operate", params: ["id"], query: NoQuery, body: Attachment },
-  async ({ env, runtime, params: { id }, caller, body }) => {
+  async (call) => {
+    const { env, runtime, params, caller, body } = call;
     const connection = requireConnection(body.provider, runtime.config);
     const { provider, key } = connection;
     const fault = endpointFault(provider, body.endpoint, key !== null);
     if (fault !== null) throw invalidRequest([{ path: "/endpoint", message: fault }]);
     const job = { id: body.id, endpoint: body.endpoint };
-    const isHookExpected = provider.hooks !== null && canHooksArrive(runtime);
+    const isHookExpected = provider.hooks !== null && canHooksArrive(call);
     const event = { type: "attach", connection: connection.name, job, isHookExpected } as const;
-    return accepted(await taskClient(env, id).apply(event, caller)).task;
+    return accepted(await taskClient(env, params.id).apply(event, caller)).task;
   },
 );
 

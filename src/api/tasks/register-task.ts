@@ -51,7 +51,7 @@ export const registerTask = operation(
     requireUsageName(price, connection, "/price/per/usage");
     const id =
       body.id ?? (key === null ? crypto.randomUUID() : await idOfKey(readerOf(caller), key));
-    const fields = connection === null ? {} : await hookFields(connection, id, runtime, origin);
+    const fields = connection === null ? {} : await hookFields(connection, id, call);
     const event: Extract<OutsideEvent, { type: "register" }> = {
       type: "register",
       id,

@@ -27,12 +27,19 @@ function pauseMs({ createdAt }: Pick<Known, "createdAt">, now: number): number {
 /**
  * The wait of one request for changes of one task. The task's object reports each new state over a WebSocket, which
  * stays open while the object is not in memory. The request that has opened the WebSocket must also close it. When
- * there is none (too many watchers, an object that is overloaded or runs an earlier release, or a connection that the
- * platform has closed), the task is read from time to time instead.
+ * there is none (too many watchers, or an object that is overloaded or runs an earlier release), the task is read from
+ * time to time instead. A WebSocket that the platform has closed, e.g. at a deployment, is replaced once.
  */
 export class TaskWatch {
+  readonly #env: TaskBindings;
+  readonly #id: string;
   readonly #reader: TaskReader;
   #socket: WebSocket | null = null;
+  /**
+   * Whether a lost WebSocket is replaced. Only the first one is, so that an object which closes each one is not asked
+   * for another again and again.
+   */
+  #replacement: "possible" | "due" | "used" = "possible";
   /**
    * The state that the task's object has reported last. Null when it has reported none since the task was last read.
    */
@@ -54,7 +61,9 @@ export class TaskWatch {
   /** Function that is called when the watch of the task is closed. */
   readonly #onClose: () => void;
 
-  private constructor(reader: TaskReader, onClose: () => void) {
+  private constructor(env: TaskBindings, id: string, reader: TaskReader, onClose: () => void) {
+    this.#env = env;
+    this.#id = id;
     this.#reader = reader;
     this.#onClose = onClose;
   }
@@ -71,23 +80,26 @@ export class TaskWatch {
     reader: TaskReader,
     onClose = (): void => undefined,
   ): Promise<TaskWatch> {
-    const watch = new TaskWatch(reader, onClose);
-    await watch.#open(env, id);
+    const watch = new TaskWatch(env, id, reader, onClose);
+    await watch.#open(OPEN_MS);
     return watch;
   }
 
-  async #open(env: TaskBindings, id: string): Promise<void> {
+  /** Opens the WebSocket, whose first message is the present state of the task. Gives up after `maxMs` milliseconds. */
+  async #open(maxMs: number): Promise<void> {
     const { promise: late, resolve } = Promise.withResolvers<void>();
     let isLate = false;
     const timer = setTimeout(() => {
       isLate = true;
       resolve();
-    }, OPEN_MS);
+    }, maxMs);
     const connect = async () => {
       const headers = { Upgrade: "websocket" };
-      const { webSocket } = await taskObject(env, id).fetch("https://task/watch", { headers });
+      const { webSocket } = await taskObject(this.#env, this.#id).fetch("https://task/watch", {
+        headers,
+      });
       if (webSocket === null) return;
-      if (!isLate) return this.#take(webSocket);
+      if (!isLate && !this.#isClosed) return this.#take(webSocket);
       // It would keep one of the places of the task's watchers, although nobody listens.
       webSocket.accept();
       webSocket.close();
@@ -108,6 +120,10 @@ export class TaskWatch {
    */
   async changed(known: Known, maxMs: number): Promise<boolean> {
     this.#known = known;
+    if (this.#replacement === "due") {
+      this.#replacement = "used";
+      await this.#open(Math.min(OPEN_MS, maxMs));
+    }
     const now = Date.now();
     if (this.#socket === null) this.#readAt ??= now + pauseMs(known, now);
     const leftMs = this.#readAt === null ? Infinity : Math.max(0, this.#readAt - now);
@@ -151,7 +167,9 @@ export class TaskWatch {
       if (this.#isNews()) this.#onNews();
     });
     const end = () => {
+      if (this.#socket !== socket) return;
       this.#socket = null;
+      if (this.#replacement === "possible") this.#replacement = "due";
       if (this.#isNews()) this.#onNews();
     };
     socket.addEventListener("close", end);

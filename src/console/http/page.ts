@@ -1,5 +1,6 @@
 import type { PathParams } from "../../api/http/path.ts";
 import { paramsReader } from "../../api/http/path.ts";
+import { calledOrigin } from "../../api/http/link-origin.ts";
 import { Problem } from "../../api/http/problem.ts";
 import { type AccountLimit, countRequest } from "../../api/http/rate-limit.ts";
 import { requireRuntime } from "../../api/http/route.ts";
@@ -175,7 +176,7 @@ async function asViewer(
   const requireCurrent = async () => {
     if ((await visitorOf(request, runtime, env)) === null) throw new LoginEnded();
   };
-  const viewed = { ...visit, runtime, viewer, origin: visit.url.origin, requireCurrent };
+  const viewed = { ...visit, runtime, viewer, ...calledOrigin(request, visit.url), requireCurrent };
   const response = await answer(viewed).catch((error: unknown) => {
     if (error instanceof LoginEnded) return strangerAnswer(request);
     throw error;

@@ -173,6 +173,7 @@ const healthOf = (answer: object) => ({ status: 200, id: "r-1", body: JSON.strin
 const CONFIGURATION = {
   ALLOW_LOCAL_CALLBACKS: false,
   PAUSED: true,
+  PLAN: "paid",
   PUBLIC_URL: null,
   OUTPUTS: false,
   OUTPUTS_URL: null,

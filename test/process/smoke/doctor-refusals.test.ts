@@ -121,6 +121,7 @@ function anAnswer(json: unknown, headers: Readonly<Record<string, string>> = {})
 const SETTINGS = {
   ALLOW_LOCAL_CALLBACKS: false,
   PAUSED: false,
+  PLAN: "paid",
   PUBLIC_URL: "https://relay.example.com",
   OUTPUTS: false,
   OUTPUTS_URL: null,
@@ -159,7 +160,7 @@ it("for a relay on plain workerd, which shows no version at /healthz, npm run do
   expect(deployed).not.toContain("plain workerd");
   expect(deployed).toContain("[[ratelimits]] in wrangler.toml");
   const disabled = { ...anAnswer({ code: "index_disabled" }), status: 501 };
-  const [late] = indexFindings(disabled, anAnswer(""), true).map(lineOf);
+  const [late] = indexFindings(disabled, anAnswer(""), "paid", true).map(lineOf);
   expect(late).toContain("there is no index (plain workerd has none)");
 });
 const HTTP = "http://relay.example.com";
@@ -369,11 +370,16 @@ it("when the relay's response has no Date header, npm run doctor compares the cl
   expect(clockFinding(anAnswer({}), null).kind).toBe("unchecked");
 });
 
-function indexLines(index: object, metrics = "", countedAt: number | null = NOW / 1000): string {
+function indexLines(
+  index: object,
+  metrics = "",
+  countedAt: number | null = NOW / 1000,
+  plan: "paid" | "free" = "paid",
+): string {
   const overdue = { tasks: 0, oldest_age_ms: null };
   const counts = { lag_ms: { p95: 900 }, overdue, ...index };
   const stats = anAnswer({ counted_at: countedAt, index: counts });
-  return indexFindings(stats, anAnswer(metrics)).map(lineOf).join("\n");
+  return indexFindings(stats, anAnswer(metrics), plan).map(lineOf).join("\n");
 }
 
 const TWO_SIZES =
@@ -381,6 +387,9 @@ const TWO_SIZES =
 
 it("npm run doctor reports no problem with an index that is up to date", () => {
   expect(indexLines({}, "task_relay_index_bytes 5999999999\n")).not.toContain("PROBLEM");
+  const onFree = indexLines({}, "task_relay_index_bytes 299999999\n", NOW / 1000, "free");
+  expect(onFree).toContain("index size: 300 MB of 500 MB");
+  expect(onFree).not.toContain("PROBLEM");
 });
 
 it("npm run doctor says when nothing was written to the index in the last day, and when the relay has not counted the index yet", () => {
@@ -402,14 +411,19 @@ it.each([
     "",
     "3 tasks .*, the oldest by 12 min. Cure",
   ],
-  ["has a database of 6 GB", {}, TWO_SIZES, "6000 MB"],
+  ["has a database of 6 GB", {}, TWO_SIZES, "6,000 MB of 10,000 MB"],
 ])("npm run doctor reports a problem when the index %s", (...row) => {
   const [, index, metrics, expected] = row;
   expect(indexLines(index, metrics)).toMatch(new RegExp(`PROBLEM .*${expected}`));
 });
 
+it("npm run doctor reports a problem when the index of a relay on the Free plan has a database of 300 MB", () => {
+  const lines = indexLines({}, "task_relay_index_bytes 300000000\n", NOW / 1000, "free");
+  expect(lines).toMatch(/PROBLEM .*300 MB of 500 MB/);
+});
+
 it("npm run doctor reports a problem with the index when the index database does not answer", () => {
   const answer = { ...anAnswer({ code: "unavailable" }), status: 503 };
-  const [finding] = indexFindings(answer, answer);
+  const [finding] = indexFindings(answer, answer, "paid");
   expect(finding && lineOf(finding)).toContain("PROBLEM      index: the relay answered 503");
 });

@@ -1,15 +1,21 @@
 import { connect } from "node:net";
 import { expect, it } from "vitest";
-import { LOCAL_VARS } from "../harness/client.ts";
+import { LOCAL_VARS, OPERATOR_KEY } from "../harness/client.ts";
 import { forThisFile } from "../harness/for-this-file.ts";
 import { Workerd } from "../harness/workerd.ts";
 
 const relay = await forThisFile(Workerd.start({ vars: LOCAL_VARS }));
 
 /** Sends a request over a socket, because `fetch` refuses such hosts, and returns the answer as text. */
-async function answerTo(line: string, host: string): Promise<string> {
+async function answerTo(
+  line: string,
+  host: string,
+  headers: readonly string[] = [],
+  body = "",
+): Promise<string> {
   const socket = connect(Number(new URL(relay.url).port), "127.0.0.1").setEncoding("utf8");
-  socket.write(`${line} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
+  const head = [`${line} HTTP/1.1`, `Host: ${host}`, "Connection: close", ...headers];
+  socket.write(`${head.join("\r\n")}\r\n\r\n${body}`);
   return (await socket.toArray()).join("");
 }
 
@@ -61,5 +67,26 @@ it.each(
   async (_, host) => {
     expect(await answerTo("GET /healthz", host)).toMatch(/^HTTP\/1\.1 200 /);
     expect(await answerTo("GET /nowhere", host)).toMatch(/^HTTP\/1\.1 404 /);
+  },
+);
+
+it.each(["/v1/tasks", "https://relay.example.com/v1/tasks"])(
+  "on plain workerd without PUBLIC_URL, no header makes a host that the caller has chosen the origin of a hook URL, with %s as the target of the request",
+  async (target) => {
+    const body = JSON.stringify({ model: "m", provider: "ark" });
+    const headers = [
+      `Authorization: Bearer ${OPERATOR_KEY}`,
+      `Content-Length: ${body.length}`,
+      "X-Forwarded-Proto: https",
+      'CF-Visitor: {"scheme":"https"}',
+      "CF-Ray: 8f0000000000abcd-FRA",
+      "CF-Connecting-IP: 203.0.113.7",
+      'CF-Blob: {"colo":"FRA"}',
+      'cf: {"colo":"FRA"}',
+    ];
+    const answer = await answerTo(`POST ${target}`, "relay.example.com", headers, body);
+    expect(answer).toMatch(/^HTTP\/1\.1 503 /);
+    expect(answer).toContain('"code":"not_configured"');
+    expect(answer).not.toContain("/hooks/");
   },
 );

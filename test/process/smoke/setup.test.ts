@@ -26,7 +26,8 @@ let copy: string;
 
 beforeEach(() => {
   copy = mkdtempSync(join(tmpdir(), "task-relay-setup-"));
-  for (const path of ["scripts", "package.json", "wrangler.toml", "src/config/placement.ts"]) {
+  const sources = ["src/config/placement.ts", "src/cron/cron-expression.ts"];
+  for (const path of ["scripts", "package.json", "wrangler.toml", ...sources]) {
     cpSync(join(ROOT, path), join(copy, path), { recursive: true });
   }
   mkdirSync(join(copy, "src"), { recursive: true });
@@ -56,11 +57,9 @@ function setup(...args: readonly string[]): void {
 
 /** Reads an environment of the copy as wrangler reads it; by default production. */
 function configured(env?: string) {
-  const { workers_dev, routes, vars, d1_databases, queues, r2_buckets, limits } = readConfig({
-    config: tomlPath(),
-    env,
-  });
-  return { workers_dev, routes, vars, d1_databases, queues, r2_buckets, limits };
+  const read = readConfig({ config: tomlPath(), env });
+  const { workers_dev, routes, vars, d1_databases, queues, r2_buckets, limits, triggers } = read;
+  return { workers_dev, routes, vars, d1_databases, queues, r2_buckets, limits, triggers };
 }
 
 /** Reads the files of generated secrets. */
@@ -167,7 +166,14 @@ const CONFIGURED: Readonly<Record<string, readonly (readonly [string, object])[]
     ],
   ],
   "--plan paid, and then again with --plan free": [
-    ["--plan paid", { limits: { cpu_ms: 30_000 }, vars: [["PUBLIC_URL", ""]] }],
+    [
+      "--plan paid",
+      {
+        limits: { cpu_ms: 30_000 },
+        vars: [["PUBLIC_URL", ""]],
+        triggers: { crons: ["*/10 * * * *"] },
+      },
+    ],
     [
       "--plan free",
       {
@@ -176,6 +182,7 @@ const CONFIGURED: Readonly<Record<string, readonly (readonly [string, object])[]
           ["PUBLIC_URL", ""],
           ["PLAN", "free"],
         ],
+        triggers: { crons: ["*/2 * * * *"] },
       },
     ],
   ],
@@ -216,6 +223,7 @@ it("npm run setup without --env preview changes only production: the preview kee
     queues: { producers: [], consumers: [] },
     r2_buckets: [],
     limits: undefined,
+    triggers: { crons: [] },
   });
 });
 
@@ -346,6 +354,18 @@ it("npm run setup warns that the relay has no domain of its own, until --domain 
   const atWorkersDev = SHIPPED.replace('PUBLIC_URL = ""', 'PUBLIC_URL = "https://a.b.workers.dev"');
   expect(warnings(atWorkersDev).join()).toContain("No domain is set");
   expect(warnings(shippedWith("--domain", "relay.example.com"))).toEqual([]);
+});
+
+it("npm run setup --plan free keeps a cron expression that is neither of its own", () => {
+  const own = SHIPPED.replace("*/10 * * * *", "*/30 * * * *");
+  expect(edit(own, optionsOf(["--plan", "free"]))).toContain('crons = ["*/30 * * * *"]');
+});
+
+it("npm run setup warns of outputs on the Free plan, and not on the paid one", () => {
+  const cpu = expect.stringContaining("10 ms of CPU time");
+  expect(warnings(shippedWith("--outputs", "--plan", "free"))).toContainEqual(cpu);
+  expect(warnings(shippedWith("--outputs", "--plan", "paid"))).not.toContainEqual(cpu);
+  expect(warnings(shippedWith("--plan", "free"))).not.toContainEqual(cpu);
 });
 
 it("npm run setup warns that the relay has no domain even if the preview has a PUBLIC_URL", () => {

@@ -1,3 +1,4 @@
+import type { Config } from "../../../config/config.ts";
 import type { ConfigIssue } from "../../../config/issue.ts";
 import type { OpenCount } from "../../../index-db/open-count.ts";
 import type { UnknownSubmissions } from "../../../index-db/unknown-submissions.ts";
@@ -35,6 +36,8 @@ export interface Facts {
   /** Current time, in Unix milliseconds. */
   readonly now: number;
   readonly isPaused: boolean;
+  /** Plan of the Cloudflare account, which limits the size of the index. */
+  readonly plan: Config["plan"];
   readonly warnings: readonly ConfigIssue[];
   readonly connections: readonly ConnectionFaults[];
   /**

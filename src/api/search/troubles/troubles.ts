@@ -1,7 +1,7 @@
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from "../../../core/time.ts";
 import { quantile } from "../../../index-db/buckets.ts";
 import { histogramOf } from "../../../index-db/found-late.ts";
-import { ALMOST_FULL_BYTES, FILLING_BYTES } from "../../../index-db/limits.ts";
+import { ALMOST_FULL_SHARE, FILLING_SHARE, MAX_INDEX_BYTES } from "../../../index-db/limits.ts";
 import {
   deadlineNear,
   hostFailing,
@@ -95,10 +95,11 @@ function indexLagging({ index, now }: Facts): readonly Trouble[] {
   return [trouble({ severity: "warning", detail, subject: { lag_ms: lagMs }, actions: STATS })];
 }
 
-function indexFull({ index }: Facts): readonly Trouble[] {
+function indexFull({ index, plan }: Facts): readonly Trouble[] {
   const bytes = index?.open.sizeBytes ?? 0;
-  if (bytes < FILLING_BYTES) return [];
-  const isAlmostFull = bytes >= ALMOST_FULL_BYTES;
+  const share = bytes / MAX_INDEX_BYTES[plan];
+  if (share < FILLING_SHARE) return [];
+  const isAlmostFull = share >= ALMOST_FULL_SHARE;
   const detail = `A database of the index is at least ${isAlmostFull ? 80 : 60} % full.`;
   const severity = isAlmostFull ? "warning" : "notice";
   return [trouble({ severity, detail, subject: { bytes }, actions: STATS })];
