@@ -125,8 +125,8 @@ export type CallbackInput = Omit<Delivery, "provider">;
 
 /**
  * Returns the request of one attempt of a callback, without the headers of its endpoint, whose values are shown to
- * nobody. Computing it again later gives the same request, as long as the
- * secrets and the public address of the relay stay the same, because both signature schemes are deterministic.
+ * nobody. Computing it again later gives the same request, as long as the secrets and the public address of the relay
+ * stay the same, because both signature schemes are deterministic.
  */
 export function callbackRequest(input: CallbackInput, runtime: Runtime): Promise<PostRequest> {
   const message = { id: `msg_${input.taskId}`, type: `task.${input.status}` };

@@ -18,9 +18,9 @@ interface KnownAccount {
 }
 
 /**
- * Cache of accounts, each with its tags, its default endpoint and the generation of its callback secret, a number that each rotation of the
- * secret raises. A task that takes an outdated generation from the cache still signs correctly, because callbacks are
- * also signed with the secrets of the previous and the next generation.
+ * Cache of accounts, each with its tags, its default endpoint and the generation of its callback secret, a number that
+ * each rotation of the secret raises. A task that takes an outdated generation from the cache still signs correctly,
+ * because callbacks are also signed with the secrets of the previous and the next generation.
  */
 const accounts = isolateCache<KnownAccount>();
 

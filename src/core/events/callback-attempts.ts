@@ -72,11 +72,10 @@ export function endAttempt(
  * Returns the effect of an order to send the callback of a finished task again, optionally to another URL or to an
  * endpoint, whatever the events of that endpoint. An order that repeats the `Idempotency-Key` of an earlier order starts
  * nothing. It is rejected when the two orders name different receivers, or when only one of them names a receiver,
- * because the caller would believe that the callback was sent as
- * the later order says. An order is also rejected while the task is open, while its refund is not confirmed, and while
- * an attempt is running or planned. There is one exception: when a planned attempt waits because the relay or the
- * receiver's host is paused, the order is accepted, and the waiting attempt goes to the ordered receiver. No further
- * attempts are started in this case.
+ * because the caller would believe that the callback was sent as the later order says. An order is also rejected while
+ * the task is open, while its refund is not confirmed, and while an attempt is running or planned. There is one
+ * exception: when a planned attempt waits because the relay or the receiver's host is paused, the order is accepted, and
+ * the waiting attempt goes to the ordered receiver. No further attempts are started in this case.
  */
 export function redeliver(
   record: TaskRecord | null,

@@ -1,4 +1,5 @@
 import type { ConfigIssue } from "../../../config/issue.ts";
+import type { HostPause } from "../../../core/plans/host-pause.ts";
 import type { OpenCount } from "../../../index-db/open-count.ts";
 import type { UnknownSubmissions } from "../../../index-db/unknown-submissions.ts";
 import type { Failures } from "../failing-hosts.ts";
@@ -35,6 +36,8 @@ export interface Facts {
   /** Current time, in Unix milliseconds. */
   readonly now: number;
   readonly isPaused: boolean;
+  /** Receivers' hosts to which nothing is sent. Empty also when they could not be read. */
+  readonly pausedHosts: readonly HostPause[];
   readonly warnings: readonly ConfigIssue[];
   readonly connections: readonly ConnectionFaults[];
   /**
