@@ -1,5 +1,6 @@
 import { type ChaosOptions, lowTaskFigures, taskRounds } from "./callbacks/scenario.ts";
 import { Counters } from "./counters.ts";
+import { ENDPOINTS } from "./endpoints/scenario.ts";
 import { OUTPUTS } from "./outputs/scenario.ts";
 import { PRICES } from "./prices/scenario.ts";
 import { queueScenario } from "./queue/scenario.ts";
@@ -13,7 +14,7 @@ const ROUND_MINUTES = 2;
 const QUEUE_KILLS = 50;
 
 /** What a round of chaos is about. */
-type Kind = "tasks" | "submissions" | "prices" | "queue" | "outputs";
+type Kind = "tasks" | "submissions" | "prices" | "queue" | "outputs" | "endpoints";
 
 /** Order of the rounds. Those of tasks meet most: registrations, events, hooks, polls, cancels, redeliveries, credits. */
 const TURNS: readonly Kind[] = [
@@ -25,6 +26,8 @@ const TURNS: readonly Kind[] = [
   "prices",
   "tasks",
   "outputs",
+  "tasks",
+  "endpoints",
 ];
 
 /**
@@ -60,5 +63,7 @@ function roundOf(kind: Kind, seed: number, minutes: number): Promise<ChaosReport
       return runScenario(queueScenario(QUEUE_KILLS), seed);
     case "outputs":
       return runScenario(OUTPUTS, seed);
+    case "endpoints":
+      return runScenario(ENDPOINTS, seed);
   }
 }

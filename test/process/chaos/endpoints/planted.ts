@@ -1,7 +1,9 @@
 import type { EndpointState } from "./endpoint-history.ts";
 import { inOne, type Plant, type PlantedFault, plantedInAll } from "../planting.ts";
 import { TOKEN_START } from "./judge.ts";
+import { DEFAULT } from "./plan.ts";
 import {
+  endpointKey,
   type Evidence,
   isProgress,
   type ReadTask,
@@ -200,19 +202,16 @@ export const PLANTED_FAULTS: readonly PlantedFault<Recording>[] = [
     what: "a task that is refused although its endpoint exists",
     fault: "refused although its endpoint was there",
     plant: (recording) => {
-      const changes = [...recording.changes].map(
-        ([key, list]) =>
-          [key, list.map((each) => ({ ...each, sentAt: 0, answeredAt: 0 }))] as const,
+      const refused = recording.evidence.find(
+        ({ history }) => history.registered?.isRefused === true,
       );
-      const always = changes.map(
-        ([key, list]) => [key, list.filter(({ state }) => state !== null)] as const,
-      );
-      const there = new Map(always);
-      const isThere = ({ plan }: Evidence["history"]) =>
-        there.get(`${plan.owner ?? "relay"}/${plan.endpoint ?? "default"}`)?.length !== undefined;
-      const isMeant = ({ history }: Evidence) =>
-        history.registered?.isRefused === true && isThere(history);
-      return recording.evidence.some(isMeant) ? { ...recording, changes: there } : null;
+      const states = [...recording.changes.values()].flat().map((change) => change.state);
+      const state = states.find((each) => each !== null);
+      if (refused === undefined || state === undefined) return null;
+      const { owner, endpoint } = refused.history.plan;
+      const key = endpointKey(owner, endpoint ?? DEFAULT);
+      const always = [{ state, sentAt: 0, answeredAt: 0 }];
+      return { ...recording, changes: new Map([...recording.changes, [key, always]]) };
     },
   },
   {
