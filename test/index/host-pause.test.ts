@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
 import { logIn, outcome, submit, visit } from "../worker/browser.ts";
-import { call, OPERATOR_KEY } from "../worker/client.ts";
+import { call, callWith, OPERATOR_KEY, OPERATOR_NAME } from "../worker/client.ts";
 import { START_S, until } from "../worker/clock.ts";
 import { untilIdle } from "../worker/objects.ts";
 import { aReceiver } from "../worker/receiver.ts";
@@ -50,6 +50,26 @@ it("GET /v1/hosts and /v1/hosts/{host} show until when a host is paused, also on
   expect(await answerOf("/v1/hosts")).toMatchObject({ total: 1, data: [paused] });
   await call(`/v1/hosts/${host}/pause`, { method: "DELETE" });
   expect(await answerOf("/v1/hosts")).toMatchObject({ total: 0, data: [] });
+});
+
+it("GET /v1/problems lists a paused host with the end of its pause and who ordered it, and /metrics counts it, until it is resumed", async () => {
+  const host = aHost();
+  const told = async () => {
+    const bindings = { ...env };
+    const problems = await (await callWith(bindings, "/v1/problems")).json();
+    const metrics = await (await callWith(bindings, "/metrics")).text();
+    return { problems, count: /^task_relay_paused_hosts (\d+)$/m.exec(metrics)?.[1] };
+  };
+  await call(`/v1/hosts/${host}/pause`, { method: "PUT", body: { until: START_S + 60 } });
+  const problem = {
+    kind: "host_paused",
+    severity: "warning",
+    since: START_S,
+    subject: { host, paused_until: START_S + 60, by: OPERATOR_NAME },
+  };
+  expect(await told()).toMatchObject({ problems: { data: [problem] }, count: "1" });
+  await call(`/v1/hosts/${host}/pause`, { method: "DELETE" });
+  expect(await told()).toMatchObject({ problems: { data: [] }, count: "0" });
 });
 
 it("the console pauses a host for the chosen time and resumes it; the host's page, the list of hosts and the overview say so", async () => {
