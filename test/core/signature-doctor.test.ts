@@ -309,7 +309,7 @@ it("the signature doctor calls a progress callback valid when it arrived unchang
   expect(verdict.signed_by).toEqual([...SECRETS, KEY]);
 });
 
-it.each<Broken>([
+const BROKEN_PROGRESS: readonly Broken[] = [
   [
     "writes its body as JSON again",
     { body: PROGRESS.replaceAll(":", ": ") },
@@ -359,7 +359,9 @@ it.each<Broken>([
     },
     { code: "other_task", task_id: OTHER_ID },
   ],
-])(
+];
+
+it.each(BROKEN_PROGRESS.map(([receiver, received, fault]) => [receiver, received, fault] as const))(
   "the signature doctor names the fault of a progress callback when the receiver %s",
   async (_, received, fault) => {
     const given = { headers: PROGRESS_HEADERS, body: PROGRESS, ...received };

@@ -2,7 +2,7 @@ import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
 import { logIn, outcome, submit, visit } from "../worker/browser.ts";
 import { call, callWith, OPERATOR_KEY, OPERATOR_NAME } from "../worker/client.ts";
-import { START_S, until } from "../worker/clock.ts";
+import { pass, START_S, until } from "../worker/clock.ts";
 import { untilIdle } from "../worker/objects.ts";
 import { aReceiver } from "../worker/receiver.ts";
 import { aCompletion, finish, register } from "../worker/tasks.ts";
@@ -41,15 +41,16 @@ it("the row of a task whose callback rests has the status paused and is overdue 
   await untilIdle(id);
 });
 
-it("GET /v1/hosts and /v1/hosts/{host} show until when a host is paused, also one without callbacks", async () => {
+it("GET /v1/hosts and /v1/hosts/{host} show until when a host is paused, also one without callbacks, and no longer once its pause is over", async () => {
   const host = aHost();
   expect(await answerOf(`/v1/hosts/${host}`)).toMatchObject({ host, paused_until: null });
   await call(`/v1/hosts/${host}/pause`, { method: "PUT", body: { until: START_S + 60 } });
   const paused = { host, paused_until: START_S + 60, callbacks: { total: 0, paused: 0 } };
   expect(await answerOf(`/v1/hosts/${host}`)).toMatchObject(paused);
   expect(await answerOf("/v1/hosts")).toMatchObject({ total: 1, data: [paused] });
-  await call(`/v1/hosts/${host}/pause`, { method: "DELETE" });
+  pass(60_000);
   expect(await answerOf("/v1/hosts")).toMatchObject({ total: 0, data: [] });
+  await call(`/v1/hosts/${host}/pause`, { method: "DELETE" });
 });
 
 it("GET /v1/problems lists a paused host with the end of its pause and who ordered it, and /metrics counts it, until it is resumed", async () => {

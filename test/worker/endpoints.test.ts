@@ -5,7 +5,7 @@ import * as z from "zod";
 import { isReservedHeader } from "../../src/security/reserved-headers.ts";
 import { aKey, anAccount, priced } from "./accounts.ts";
 import { call, callWith, invalid, post, refusal } from "./client.ts";
-import { pass, START_S, useClock } from "./clock.ts";
+import { pass, START_S, until, useClock } from "./clock.ts";
 import {
   deleteEndpoint,
   ENDPOINT_URL,
@@ -355,6 +355,30 @@ it("an endpoint with a secret of its own signs with it, also after a rotation, a
   expect((await secretsAt(path)).callbacks).not.toEqual(first.callbacks);
 });
 
+it("an endpoint that is replaced keeps its own secret, so that its receiver need not change", async () => {
+  const path = endpointPath("kept");
+  await putEndpoint("kept", { own_secret: true });
+  const first = await secretsAt(path);
+  await putEndpoint("kept", { url: OTHER_URL, own_secret: true });
+  expect(await secretsAt(path)).toEqual(first);
+});
+
+it("progress goes to an endpoint that takes it, with the headers of the endpoint, signed with its own secret", async () => {
+  const account = await anAccount();
+  await putSecretEndpoint("orders", { events: ["progress"], own_secret: true }, { account });
+  const id = await addressed(account);
+  const received = aReceiver();
+  await report({ id, status: "processing" });
+  await until(() => received.length > 0);
+  const request = requestAt(received, 0);
+  expect(request).toMatchObject({
+    url: ENDPOINT_URL,
+    headers: { "x-event": "task.processing", authorization: `Bearer ${HEADER_SECRET}` },
+  });
+  const [secret] = (await secretsAt(endpointPath("orders", account))).callbacks;
+  expect(isSignedWith(request, secret)).toBe(true);
+});
+
 it("an endpoint without a secret of its own has none to read", async () => {
   await putEndpoint("plain");
   const response = await call(`${endpointPath("plain")}/signing-secrets`);
@@ -397,10 +421,13 @@ it("no answer, record or log line contains the value of an endpoint's header, al
   aReceiver(
     status(500, `you sent ${HEADER_SECRET}, ${btoa(HEADER_SECRET)}`),
     status(500, `${"a".repeat(1_024 - cut.length)}${HEADER_SECRET}`),
+    () => new Response(null, { status: 503, headers: { "Retry-After": HEADER_SECRET } }),
   );
   await finish(aCompletion(id));
-  expect((await redeliver(id, { endpoint: "orders" })).status).toBe(202);
-  await untilIdle(id);
+  for (const _ of [1, 2]) {
+    expect((await redeliver(id, { endpoint: "orders" })).status).toBe(202);
+    await untilIdle(id);
+  }
   const task = `/v1/tasks/${id}`;
   const paths = [
     endpointPath("orders", account),

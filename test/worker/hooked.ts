@@ -46,7 +46,7 @@ function forgetHooks(connection: string): Promise<boolean> {
 
 /** Attaches an upstream job. */
 export async function attach(
-  { id, provider, bindings }: Omit<Hooked, "hookUrl">,
+  { id, provider, bindings }: Hooked,
   jobId: string,
   endpoint: string | null = null,
 ): Promise<Response> {

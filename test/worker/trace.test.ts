@@ -123,7 +123,7 @@ it("the log line about a refused key has the trace id of the task", async () => 
   const task = aTask();
   await restart(task.id, bindings);
   await callWith(bindings, "/v1/tasks", { body: { ...task, provider: "ark" }, headers: TRACE });
-  await attach({ id: task.id, provider: "ark", bindings }, "cgt-1");
+  await attach({ id: task.id, provider: "ark", bindings, hookUrl: "" }, "cgt-1");
   const lines = await loggedBy(async () => {
     await wake(task.id, ((await stored(task.id)).alarm ?? 0) - Date.now());
   });
