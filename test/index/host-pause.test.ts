@@ -22,6 +22,14 @@ async function answerOf(path: string): Promise<unknown> {
   return response.json();
 }
 
+/** Returns the present problems, and the number of paused hosts in the metrics, as an isolate without a cache answers. */
+async function told() {
+  const bindings = { ...env };
+  const problems = await (await callWith(bindings, "/v1/problems")).json();
+  const metrics = await (await callWith(bindings, "/metrics")).text();
+  return { problems, count: /^task_relay_paused_hosts (\d+)$/m.exec(metrics)?.[1] };
+}
+
 it("the row of a task whose callback rests has the status paused and is overdue only after the pause, and lists of tasks find it", async () => {
   aReceiver();
   const host = aHost();
@@ -55,12 +63,6 @@ it("GET /v1/hosts and /v1/hosts/{host} show until when a host is paused, also on
 
 it("GET /v1/problems lists a paused host with the end of its pause and who ordered it, and /metrics counts it, until it is resumed", async () => {
   const host = aHost();
-  const told = async () => {
-    const bindings = { ...env };
-    const problems = await (await callWith(bindings, "/v1/problems")).json();
-    const metrics = await (await callWith(bindings, "/metrics")).text();
-    return { problems, count: /^task_relay_paused_hosts (\d+)$/m.exec(metrics)?.[1] };
-  };
   await call(`/v1/hosts/${host}/pause`, { method: "PUT", body: { until: START_S + 60 } });
   const problem = {
     kind: "host_paused",

@@ -183,10 +183,10 @@ it("callbacks are sent although the list of paused hosts cannot be read, which i
 
 it("a list of paused hosts that was read earlier does not replace one that was read later, although its answer comes last", async () => {
   const list = new HostPauses(await started(env));
-  const pause = { host: aHost(), until: START + DAY_S * 1000, since: START, by: null };
-  list.note([pause], START);
+  const known = { host: aHost(), until: START + DAY_S * 1000, since: START, by: null };
+  list.note([known], START);
   list.note([], START - 100);
-  expect([...list.known()]).toEqual([[pause.host, pause.until]]);
+  expect([...list.known()]).toEqual([[known.host, known.until]]);
 });
 
 it("a task without a pause writes as many rows as its attempt needs, and its isolate reads the list once", async () => {

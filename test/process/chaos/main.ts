@@ -34,12 +34,14 @@ const faults =
     ? await allChaos({ minutes, seed, print: console.log }, kind)
     : await ofQueues(kills);
 for (const fault of faults.slice(0, FAULTS_SHOWN)) console.error(fault);
-for (const [kind, alike] of Map.groupBy(faults, kindOf)) console.error(`${alike.length} × ${kind}`);
+for (const [fault, alike] of Map.groupBy(faults, withoutTask)) {
+  console.error(`${alike.length} × ${fault}`);
+}
 console.log(`${faults.length} faults`);
 process.exitCode = faults.length > 0 ? 1 : 0;
 
 /** Returns what a fault says without the task that it is about. */
-function kindOf(fault: string): string {
+function withoutTask(fault: string): string {
   return fault.split(": ").at(-1) ?? fault;
 }
 

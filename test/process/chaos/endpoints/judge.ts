@@ -236,27 +236,3 @@ function areAsScheduled(attempts: readonly Attempt[], scheduleS: readonly number
     return !isEarly(before, attempt, scheduleS[isShifted ? i - 1 : i] ?? 0);
   });
 }
-
-/** Counts the posts of tasks without a redelivery that were sent after the endpoint of the task had changed. */
-export function postsAfterChange({ evidence, changes }: Recording): number {
-  return evidence.reduce((sum, { history, posts }) => {
-    const { registered, plan, orders } = history;
-    if (registered === null || orders.length > 0) return sum;
-    const all = changes.get(endpointKey(plan.owner, plan.endpoint ?? DEFAULT)) ?? [];
-    const next = all.find(({ sentAt }) => sentAt > registered.answeredAt);
-    return sum + posts.filter(({ arrivedAt }) => arrivedAt > (next?.answeredAt ?? Infinity)).length;
-  }, 0);
-}
-
-/** Counts the tasks that ended while the host was paused to which their callback went afterwards. */
-export function heldByPauses({ evidence, pauses }: Recording): number {
-  const isHeld = ({ history: { ended }, posts }: Evidence) => {
-    const [first] = posts.filter((post) => !isProgress(post));
-    if (ended === null || first === undefined) return false;
-    return pauses.some(({ host, orderedAt, endedAt }) => {
-      const isWithin = ended.sentAt > orderedAt && ended.answeredAt < endedAt;
-      return isWithin && host === hostOf(first) && first.arrivedAt > endedAt;
-    });
-  };
-  return evidence.filter(isHeld).length;
-}

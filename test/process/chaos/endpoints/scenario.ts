@@ -1,29 +1,29 @@
 import pMap from "p-map";
 import { seeded } from "../../../simulation/random.ts";
-import { LOCAL_VARS } from "../../harness/client.ts";
-import { type Post, Receiver } from "../../harness/receiver.ts";
+import { type Client, LOCAL_VARS } from "../../harness/client.ts";
+import { Receiver } from "../../harness/receiver.ts";
 import { Workerd } from "../../harness/workerd.ts";
 import { Caller } from "../caller.ts";
 import { Counters } from "../counters.ts";
 import { afterwards, killAgainAndAgain, upFor } from "../kills.ts";
-import { openAccount, readLedger } from "../ledger.ts";
+import { type Ledger, openAccount, readLedger } from "../ledger.ts";
 import { quiescence } from "../quiescence.ts";
 import type { Recorded, Scenario } from "../scenario.ts";
-import { strangePathsOf } from "../witnessed.ts";
-import { Changer, type Signer } from "./changing.ts";
-import { faultsIn, heldByPauses, postsAfterChange } from "./judge.ts";
+import { Changer } from "./changing.ts";
+import { figuresOf } from "./figures.ts";
+import { faultsIn } from "./judge.ts";
 import { pauseHost, type PausePlan } from "./pausing.ts";
 import { DEFAULT_SCHEDULE_S, type Owner, OWNERS, type TaskPlan, taskPlan } from "./plan.ts";
 import { PLANTED_FAULTS } from "./planted.ts";
 import {
   type Evidence,
-  isProgress,
   ReadTask,
   type Recording,
   type SignedPost,
   type TaskHistory,
 } from "./recording.ts";
 import { runTask } from "./task-run.ts";
+import { taskOf, VerifiedPosts } from "./verified-posts.ts";
 
 const VARS = {
   ...LOCAL_VARS,
@@ -33,6 +33,7 @@ const VARS = {
 const LOAD_MS = 60_000;
 const PARALLEL = 24;
 const READS_AT_ONCE = 8;
+const NO_TASK = { text: null, task: null };
 const GRANT = 10_000_000;
 const [MIN_UP_MS, MAX_UP_MS] = [1_000, 7_000];
 /** Longest time between two kills after the load, while attempts go on that a pause has held. */
@@ -117,41 +118,41 @@ async function record(seed: number): Promise<Recorded<Recording>> {
   await quiescence(relay, () => verified.check());
 
   const ledgers = await Promise.all(accounts.map((id) => readLedger(relay.client, id)));
+  const evidence = await evidenceOf(relay.client, histories, verified.all, ledgers);
+  const strange = hosts.flatMap((host) => host.posts).filter((post) => !owners.has(taskOf(post)));
+  const recording = {
+    evidence,
+    changes: changer.changes,
+    pauses,
+    ledgers,
+    genuine: new Set(verified.all.filter(({ signers }) => signers.length > 0)),
+    strangePaths: [...new Set(strange.map(({ path }) => path))],
+    log: relay.output,
+  };
+  counters.addAll(figuresOf(recording));
+  counters.add("requests repeated", caller.repeats);
+  return { recording, counters };
+}
+
+/** Reads each task, and finds its posts and the entries about it. */
+function evidenceOf(
+  client: Client,
+  histories: readonly TaskHistory[],
+  all: readonly SignedPost[],
+  ledgers: readonly Ledger[],
+): Promise<Evidence[]> {
+  const posts = Map.groupBy(all, taskOf);
   const entries = Map.groupBy(
     ledgers.flatMap((ledger) => ledger.entries),
     ({ task_id: id }) => id,
   );
-  const posts = Map.groupBy(verified.all, taskOf);
-  const evidence = await pMap(
-    histories,
-    async (history): Promise<Evidence> => {
-      const { id } = history.plan;
-      const { status, text, json } = await relay.client.ask("GET", `/v1/tasks/${id}`);
-      const read =
-        status === 200 ? { text, task: ReadTask.parse(json) } : { text: null, task: null };
-      return { history, ...read, posts: posts.get(id) ?? [], entries: entries.get(id) ?? [] };
-    },
-    { concurrency: READS_AT_ONCE },
-  );
-  const strangePaths = hosts.flatMap((host) => {
-    const strange = host.posts.filter((post) => !owners.has(taskOf(post)));
-    const paths = new Set(strange.map(({ path }) => path));
-    return strangePathsOf(host, (path) => !paths.has(path));
-  });
-  const genuine = new Set(verified.all.filter(({ signers }) => signers.length > 0));
-  const { changes } = changer;
-  const recording = {
-    evidence,
-    changes,
-    pauses,
-    ledgers,
-    genuine,
-    strangePaths,
-    log: relay.output,
+  const read = async (history: TaskHistory): Promise<Evidence> => {
+    const { id } = history.plan;
+    const { status, text, json } = await client.ask("GET", `/v1/tasks/${id}`);
+    const known = status === 200 ? { text, task: ReadTask.parse(json) } : NO_TASK;
+    return { history, ...known, posts: posts.get(id) ?? [], entries: entries.get(id) ?? [] };
   };
-  count(counters, recording);
-  counters.add("requests repeated", caller.repeats);
-  return { recording, counters };
+  return pMap(histories, read, { concurrency: READS_AT_ONCE });
 }
 
 /** Runs tasks one after another on parallel lanes until the round closes. */
@@ -171,80 +172,6 @@ async function runTasks(
   return histories;
 }
 
-/** Posts with the secrets with which they verify. They are verified while they are fresh: for five minutes. */
-class VerifiedPosts {
-  readonly all: SignedPost[] = [];
-  readonly #checked = new Set<Post>();
-  readonly #hosts: readonly Receiver[];
-  readonly #owners: ReadonlyMap<string, Owner>;
-  readonly #signers: ReadonlyMap<Owner, readonly Signer[]>;
-
-  constructor(
-    hosts: readonly Receiver[],
-    owners: ReadonlyMap<string, Owner>,
-    signers: ReadonlyMap<Owner, readonly Signer[]>,
-  ) {
-    this.#hosts = hosts;
-    this.#owners = owners;
-    this.#signers = signers;
-  }
-
-  /** Checks the posts that have ended since the last call. */
-  check(): void {
-    const posts = this.#hosts.flatMap((host) => host.posts);
-    for (const post of posts) {
-      if (this.#checked.has(post) || post.closedAt === null) continue;
-      this.#checked.add(post);
-      this.all.push({ ...post, signers: this.#signersOf(post) });
-    }
-  }
-
-  #signersOf(post: Post): SignedPost["signers"] {
-    const owner = this.#owners.get(taskOf(post));
-    const known = owner === undefined ? [] : (this.#signers.get(owner) ?? []);
-    const verifying = known.filter(({ webhook }) => verifies(webhook, post));
-    return verifying.map(({ name }) => name);
-  }
-}
-
-function verifies(webhook: Signer["webhook"], { body, headers }: Post): boolean {
-  try {
-    webhook.verify(body, headers);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-function taskOf({ headers }: Post): string {
-  return headers["x-task-id"] ?? "";
-}
-
 function hostAt(receiver: Receiver | undefined): string {
   return receiver === undefined ? "" : new URL(receiver.origin).host;
-}
-
-/** Adds what a recording has to the figures. */
-function count(counters: Counters, recording: Recording): void {
-  for (const changes of recording.changes.values()) {
-    for (const [i, { state }] of changes.entries()) {
-      const before = changes[i - 1]?.state ?? null;
-      const isRotated = before !== null && state?.url === before.url;
-      const kind = state === null ? "endpoints deleted" : "endpoints replaced";
-      counters.add(before === null ? "endpoints created" : isRotated ? "secrets rotated" : kind);
-    }
-  }
-  for (const { history, task, posts } of recording.evidence) {
-    counters.add(history.registered?.isRefused === true ? "tasks refused" : "tasks");
-    counters.add("POSTs", posts.length);
-    counters.add("progress callbacks", posts.filter(isProgress).length);
-    for (const { isRefused } of history.orders) {
-      counters.add(isRefused ? "redeliveries refused" : "redeliveries accepted");
-    }
-    if (history.ended !== null && task?.callback === null) counters.add("ends not told");
-    for (const { outcome } of task?.callback?.attempts ?? []) counters.add(`attempts ${outcome}`);
-  }
-  counters.add("pauses", recording.pauses.length);
-  counters.add("POSTs after a change of the endpoint", postsAfterChange(recording));
-  counters.add("callbacks held by a pause", heldByPauses(recording));
 }
