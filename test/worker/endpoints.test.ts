@@ -1,7 +1,9 @@
+import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { Webhook } from "standardwebhooks";
 import { expect, it, vi } from "vitest";
 import * as z from "zod";
+import { profileObject } from "../../src/objects/object-names.ts";
 import { isReservedHeader } from "../../src/security/reserved-headers.ts";
 import { aKey, anAccount, priced } from "./accounts.ts";
 import { call, callWith, invalid, post, refusal } from "./client.ts";
@@ -17,6 +19,7 @@ import {
 import { stored, untilIdle, wake } from "./objects.ts";
 import type { Sent } from "./outside.ts";
 import { aReceiver, requestAt, status } from "./receiver.ts";
+import { started } from "./started.ts";
 import { anArk, ARK, BINDINGS, named, submit } from "./submitted.ts";
 import {
   aCompletion,
@@ -460,7 +463,7 @@ it("headers that no relay secret can decrypt any more block the attempt, and the
   expect(await read(id)).toMatchObject({ callback: { endpoint: "sealed" } });
 });
 
-it("a deleted account has no endpoints", async () => {
+it("a deleted account has no endpoints, and stores none", async () => {
   const account = await anAccount();
   await putEndpoint("orders", {}, { account });
   const isolate = BINDINGS;
@@ -468,6 +471,11 @@ it("a deleted account has no endpoints", async () => {
   await callWith(isolate, path, { method: "DELETE" });
   expect((await call(endpointPath("orders", account))).status).toBe(404);
   expect((await putEndpoint("orders", {}, { account })).status).toBe(404);
+  const profile = profileObject(await started(env), account);
+  const left = await runInDurableObject(profile, (_, { storage }) =>
+    Array.from(storage.kv.list({ prefix: "endpoint:" })),
+  );
+  expect(left).toEqual([]);
 });
 
 function many(count: number): [string, string][] {
