@@ -26,8 +26,8 @@ const EVENTS: readonly (readonly [weight: number, events: readonly CallbackEvent
 ];
 const BEHAVIOURS: readonly (readonly [weight: number, behaviour: Behaviour])[] = [
   [40, { kind: "answer", status: 500 }],
-  [10, { kind: "answer", status: 503, afterMs: 600 }],
-  [25, { kind: "answer", status: 200, afterMs: 300 }],
+  [10, { kind: "answer", status: 503, afterMs: 1_200 }],
+  [25, { kind: "answer", status: 200, afterMs: 600 }],
   [15, { kind: "answer", status: 204 }],
   [6, { kind: "close" }],
   [4, { kind: "hang" }],

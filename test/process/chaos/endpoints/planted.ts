@@ -62,6 +62,15 @@ function inStateOf(
   };
 }
 
+/** Returns the changes of a recording in which an endpoint was always there, and always took every end. */
+function takingAlways({ changes }: Recording, key: string): Recording["changes"] | null {
+  const states = [...changes.values()].flat().map((change) => change.state);
+  const state = states.find((each) => each !== null);
+  if (state === undefined) return null;
+  const taking: EndpointState = { ...state, events: ["completed", "failed"] };
+  return new Map([...changes, [key, [{ state: taking, sentAt: 0, answeredAt: 0 }]]]);
+}
+
 /** Tells whether a post belongs to a task that no redelivery has sent elsewhere. */
 function isAutomatic(post: SignedPost, { history }: Evidence): boolean {
   return history.orders.length === 0 && !isProgress(post);
@@ -125,7 +134,15 @@ export const PLANTED_FAULTS: readonly PlantedFault<Recording>[] = [
   {
     what: "a callback that a change of its endpoint has ended",
     fault: "no attempt of an end that its endpoint takes",
-    plant: inCallback(isTold, () => null),
+    plant: (recording) => {
+      const isMeant = (each: Evidence) => isTold(each) && each.history.plan.endpoint !== null;
+      const { owner = null, endpoint = null } =
+        recording.evidence.find(isMeant)?.history.plan ?? {};
+      const key = endpointKey(owner, endpoint ?? DEFAULT);
+      const changes = takingAlways(recording, key);
+      const changed = inCallback(isMeant, () => null)(recording);
+      return changed === null || changes === null ? null : { ...changed, changes };
+    },
   },
   {
     what: "a callback that still rests after the pause",
@@ -205,13 +222,10 @@ export const PLANTED_FAULTS: readonly PlantedFault<Recording>[] = [
       const refused = recording.evidence.find(
         ({ history }) => history.registered?.isRefused === true,
       );
-      const states = [...recording.changes.values()].flat().map((change) => change.state);
-      const state = states.find((each) => each !== null);
-      if (refused === undefined || state === undefined) return null;
+      if (refused === undefined) return null;
       const { owner, endpoint } = refused.history.plan;
-      const key = endpointKey(owner, endpoint ?? DEFAULT);
-      const always = [{ state, sentAt: 0, answeredAt: 0 }];
-      return { ...recording, changes: new Map([...recording.changes, [key, always]]) };
+      const changes = takingAlways(recording, endpointKey(owner, endpoint ?? DEFAULT));
+      return changes === null ? null : { ...recording, changes };
     },
   },
   {

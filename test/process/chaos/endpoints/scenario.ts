@@ -66,7 +66,7 @@ export const ENDPOINTS: Scenario<Recording> = {
     "redeliveries accepted": 5,
     "redeliveries refused": 1,
     "progress callbacks": 2,
-    "attempts interrupted": 10,
+    "attempts interrupted": 5,
     "callbacks held by a pause": 10,
   },
 };
