@@ -62,13 +62,28 @@ function inStateOf(
   };
 }
 
-/** Returns the changes of a recording in which an endpoint was always there, and always took every end. */
-function takingAlways({ changes }: Recording, key: string): Recording["changes"] | null {
-  const states = [...changes.values()].flat().map((change) => change.state);
+/** Changes a recording with a task that is meant so that the endpoint of the task was always there, with these events. */
+function inEndpointOf(
+  isMeant: (evidence: Evidence) => boolean,
+  events: EndpointState["events"],
+): Plant<Recording> {
+  return (recording) => {
+    const plan = recording.evidence.find(isMeant)?.history.plan;
+    if (plan === undefined) return null;
+    return withEndpoint(recording, endpointKey(plan.owner, plan.endpoint ?? DEFAULT), events);
+  };
+}
+
+function withEndpoint(
+  recording: Recording,
+  key: string,
+  events: EndpointState["events"],
+): Recording | null {
+  const states = [...recording.changes.values()].flat().map((change) => change.state);
   const state = states.find((each) => each !== null);
   if (state === undefined) return null;
-  const taking: EndpointState = { ...state, events: ["completed", "failed"] };
-  return new Map([...changes, [key, [{ state: taking, sentAt: 0, answeredAt: 0 }]]]);
+  const always = [{ state: { ...state, events }, sentAt: 0, answeredAt: 0 }];
+  return { ...recording, changes: new Map([...recording.changes, [key, always]]) };
 }
 
 /** Tells whether a post belongs to a task that no redelivery has sent elsewhere. */
@@ -119,29 +134,27 @@ export const PLANTED_FAULTS: readonly PlantedFault<Recording>[] = [
   {
     what: "attempts by the waits that the endpoint has got since",
     fault: "attempts that the waits of its endpoint do not say",
-    plant: inStateOf(isAutomatic, (state) => ({ ...state, scheduleS: [0, 900] })),
+    plant: inStateOf(
+      (post, evidence) => isAutomatic(post, evidence) && post.headers["x-attempt"] !== "1",
+      (state) => ({ ...state, scheduleS: [0, 900] }),
+    ),
   },
   {
     what: "a callback of an end that its endpoint does not take",
     fault: "a callback of an end that its endpoint does not take",
-    plant: inStateOf(isAutomatic, (state) => ({ ...state, events: ["progress"] })),
+    plant: inEndpointOf(isTold, ["progress"]),
   },
   {
     what: "progress that its endpoint does not take",
     fault: "progress that its endpoint does not take",
-    plant: inStateOf(isProgress, (state) => ({ ...state, events: ["completed", "failed"] })),
+    plant: inEndpointOf(({ posts }) => posts.some(isProgress), ["completed", "failed"]),
   },
   {
     what: "a callback that a change of its endpoint has ended",
     fault: "no attempt of an end that its endpoint takes",
     plant: (recording) => {
-      const isMeant = (each: Evidence) => isTold(each) && each.history.plan.endpoint !== null;
-      const { owner = null, endpoint = null } =
-        recording.evidence.find(isMeant)?.history.plan ?? {};
-      const key = endpointKey(owner, endpoint ?? DEFAULT);
-      const changes = takingAlways(recording, key);
-      const changed = inCallback(isMeant, () => null)(recording);
-      return changed === null || changes === null ? null : { ...changed, changes };
+      const changed = inEndpointOf(isTold, ["completed", "failed"])(recording);
+      return changed === null ? null : inCallback(isTold, () => null)(changed);
     },
   },
   {
@@ -197,13 +210,18 @@ export const PLANTED_FAULTS: readonly PlantedFault<Recording>[] = [
   {
     what: "a redelivery that is refused although its endpoint is there",
     fault: "a redelivery refused although its endpoint was there",
-    plant: inOneTask((evidence) => {
-      const { history } = evidence;
-      const [order] = history.orders.filter(({ isRefused }) => !isRefused);
-      if (order === undefined) return null;
-      const refused = { ...order, isRefused: true };
-      return { ...evidence, history: { ...history, orders: [...history.orders, refused] } };
-    }),
+    plant: (recording) => {
+      const { history } =
+        recording.evidence.find(({ history: { orders } }) => orders.length > 0) ?? {};
+      const [order] = history?.orders ?? [];
+      if (history === undefined || order === undefined) return null;
+      const changed = withEndpoint(recording, endpointKey(history.plan.owner, order.name), []);
+      const orders = [{ ...order, isRefused: true }];
+      const inTask = inOneTask((each) =>
+        each.history === history ? { ...each, history: { ...history, orders } } : null,
+      );
+      return changed === null ? null : inTask(changed);
+    },
   },
   {
     what: "a task that is accepted although its endpoint does not exist",
@@ -218,15 +236,7 @@ export const PLANTED_FAULTS: readonly PlantedFault<Recording>[] = [
   {
     what: "a task that is refused although its endpoint exists",
     fault: "refused although its endpoint was there",
-    plant: (recording) => {
-      const refused = recording.evidence.find(
-        ({ history }) => history.registered?.isRefused === true,
-      );
-      if (refused === undefined) return null;
-      const { owner, endpoint } = refused.history.plan;
-      const changes = takingAlways(recording, endpointKey(owner, endpoint ?? DEFAULT));
-      return changes === null ? null : { ...recording, changes };
-    },
+    plant: inEndpointOf(({ history }) => history.registered?.isRefused === true, ["completed"]),
   },
   {
     what: "a refused task that was charged",
