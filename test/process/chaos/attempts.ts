@@ -48,7 +48,7 @@ export function isEarly(before: Attempt, { started_at }: Attempt, waitS: number)
   return started_at < before.started_at + Math.floor((before.duration_ms ?? 0) / 1000) + waitS;
 }
 
-export function isSuccess({ outcome }: Attempt): boolean {
+function isSuccess({ outcome }: Attempt): boolean {
   return outcome === "delivered";
 }
 
