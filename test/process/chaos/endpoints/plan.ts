@@ -19,10 +19,10 @@ const NEVER = "never";
 export const DEFAULT_SCHEDULE_S: readonly number[] = [0, 1, 1];
 const SCHEDULES: readonly (readonly number[] | null)[] = [null, [0, 2], [1, 1, 3], [0, 3, 1, 2]];
 const EVENTS: readonly (readonly [weight: number, events: readonly CallbackEvent[]])[] = [
-  [5, ["completed", "failed"]],
-  [3, CALLBACK_EVENTS],
-  [1, ["completed"]],
-  [1, ["failed", "progress"]],
+  [4, ["completed", "failed"]],
+  [4, CALLBACK_EVENTS],
+  [2, ["completed"]],
+  [2, ["failed", "progress"]],
 ];
 const BEHAVIOURS: readonly (readonly [weight: number, behaviour: Behaviour])[] = [
   [40, { kind: "answer", status: 500 }],
@@ -100,10 +100,10 @@ export function taskPlan(seed: number, nth: number): TaskPlan {
     owner,
     endpoint: name === DEFAULT && random.isLucky(0.7) ? null : name,
     credits: owner === null ? null : 1 + random.below(9),
-    isProcessing: random.isLucky(0.5),
+    isProcessing: random.isLucky(0.8),
     end: random.isLucky(0.6) ? "completed" : "failed",
     orders: Array.from({ length: random.isLucky(0.4) ? 1 + random.below(2) : 0 }, () => ({
-      name: random.isLucky(0.1) ? NEVER : random.pick(NAMES),
+      name: random.isLucky(0.2) ? NEVER : random.pick(NAMES),
       attempts: 1 + random.below(2),
     })),
     pausesMs: [random.next() * MAX_TASK_PAUSE_MS, random.next() * MAX_TASK_PAUSE_MS],
