@@ -42,7 +42,7 @@ const SMOKE_TESTS = ["process/smoke", "lint", "conformance"].map(
 );
 
 /** The tests of random kills, which take two to five minutes each, in which they mostly wait. */
-const LONG_WAITS = ["outputs", "callbacks", "submissions", "queue"].map(
+const LONG_WAITS = ["outputs", "callbacks", "submissions", "queue", "endpoints"].map(
   (name) => `/chaos/${name}.test.ts`,
 );
 

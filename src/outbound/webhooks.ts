@@ -20,7 +20,7 @@ import {
   type Keyring,
   type Secrets,
 } from "../security/keyring.ts";
-import { sign, signedHeaders } from "../security/signature.ts";
+import { sign, type SignedMessage, signedHeaders } from "../security/signature.ts";
 import type { HeaderValues } from "../security/sealed-headers.ts";
 import { checkCallbackUrl } from "../security/url-rules.ts";
 import { headersOfEndpoint, withoutHeaderValues } from "./endpoint-headers.ts";
@@ -178,6 +178,16 @@ async function requestOf(
     },
     keys: { callbackSecrets, signingKeys: keyring.signingKeys },
   });
+}
+
+/** Returns the header `webhook-signature` of a message to the receiver of a callback. */
+export async function signatureFor(
+  { account, endpoint }: Pick<Delivery, "account" | "endpoint">,
+  message: SignedMessage,
+  { config, keyring }: Runtime,
+): Promise<string> {
+  const callbackSecrets = await callbackSecretsOf(account, endpoint, config, keyring);
+  return await sign(message, { callbackSecrets, signingKeys: keyring.signingKeys });
 }
 
 /** Returns the secrets that sign a callback: those of its endpoint, of its account, or of the relay. */

@@ -13,7 +13,7 @@ import { signersOf } from "../../src/security/signers.ts";
 import { ACCOUNT, ID, NOW, NOW_S } from "./builders.ts";
 
 const OTHER_ID = "7d9f0a52-1c3e-4b8a-9f00-aa11bb22cc33";
-const BODY = `{"id":"${ID}","status":"completed","output":{"urls":["https://cdn.example.com/ü+1.mp4"],"metadata":{"seed":1.0}}}`;
+const BODY = `{"id":"${ID}","status":"completed","model":"m","created_at":${NOW_S - 60},"output":{"urls":["https://cdn.example.com/ü+1.mp4"],"metadata":{"seed":1.0}}}`;
 const relaySecrets = ["a-secret-of-a-test-0123456789abcdef"];
 const config = { relaySecrets, signingSecrets: null, eventsSecrets: null, signingKeys: null };
 
@@ -44,7 +44,7 @@ const SENT: Sent = {
     async () => await Promise.resolve([]),
     async () => await Promise.resolve(otherSigners(keyring.callbackSecrets)),
   ],
-  sign: (timestamp) => sign({ id: `msg_${ID}`, timestamp, body: BODY }, ALL),
+  sign: (message) => sign(message, ALL),
 };
 
 interface Signed {
@@ -82,18 +82,18 @@ const BROKEN: readonly Broken[] = [
   [
     "parses the body and writes it as JSON again",
     { body: JSON.stringify(JSON.parse(BODY)) },
-    { code: "body_reserialised", byte: 140, sent: ".0}}}", received: "}}}" },
+    { code: "body_reserialised", byte: 176, sent: ".0}}}", received: "}}}" },
   ],
   [
     "adds white space to JSON",
     { body: JSON.stringify(JSON.parse(BODY), null, 2) },
     { code: "body_reserialised", byte: 1 },
   ],
-  ["adds a line's end to the body", { body: `${BODY}\n` }, { code: "body_trimmed", byte: 145 }],
+  ["adds a line's end to the body", { body: `${BODY}\n` }, { code: "body_trimmed", byte: 181 }],
   [
     "reads the body as Latin-1",
     { body: BODY.replace("ü", "Ã¼") },
-    { code: "body_charset", byte: 110 },
+    { code: "body_charset", byte: 146 },
   ],
   ["decodes the body as a form", { body: BODY.replace("+", " ") }, { code: "body_form_decoded" }],
   [
@@ -297,6 +297,83 @@ it("the signature doctor, when it gets a validly signed callback of another task
     attempt: 1,
     faults,
   });
+});
+
+const PROGRESS = `{"id":"${ID}","status":"processing","model":"m","created_at":${NOW_S - 60},"progress":40}`;
+const PROGRESS_ID = "progress_0edf0c76-03df-4fc8-941b-1cc4f8b7c465";
+const PROGRESS_HEADERS = await signed({ id: PROGRESS_ID, body: PROGRESS });
+
+it("the signature doctor calls a progress callback valid when it arrived unchanged, and names no attempt", async () => {
+  const verdict = await verdictOn({ headers: PROGRESS_HEADERS, body: PROGRESS });
+  expect(verdict).toMatchObject({ verdict: "valid", attempt: null, age_s: 1, faults: [] });
+  expect(verdict.signed_by).toEqual([...SECRETS, KEY]);
+});
+
+const BROKEN_PROGRESS: readonly Broken[] = [
+  [
+    "writes its body as JSON again",
+    { body: PROGRESS.replaceAll(":", ": ") },
+    { code: "body_reserialised" },
+  ],
+  ["hands an empty body to the check", { body: "" }, { code: "body_empty" }],
+  [
+    "encodes the body as a form",
+    { body: `${encodeURIComponent(PROGRESS)}=` },
+    { code: "body_form_decoded" },
+  ],
+  [
+    "writes webhook-id in capitals",
+    { headers: { ...PROGRESS_HEADERS, "webhook-id": PROGRESS_ID.toUpperCase() } },
+    { code: "changed_id", expected: PROGRESS_ID },
+  ],
+  [
+    "writes the signature in small letters",
+    {
+      headers: {
+        ...PROGRESS_HEADERS,
+        "webhook-signature": PROGRESS_HEADERS["webhook-signature"].toLowerCase(),
+      },
+    },
+    { code: "changed_signature" },
+  ],
+  [
+    "gets one that is signed with a secret of the relay itself, not of the account",
+    {
+      headers: await signed({
+        id: PROGRESS_ID,
+        body: PROGRESS,
+        keys: only([...keyring.callbackSecrets]),
+      }),
+    },
+    { code: "wrong_secret" },
+  ],
+  [
+    "gets one of another task, signed with another secret",
+    {
+      body: PROGRESS.replace(ID, OTHER_ID),
+      headers: await signed({
+        id: PROGRESS_ID,
+        body: PROGRESS.replace(ID, OTHER_ID),
+        keys: only([...keyring.callbackSecrets]),
+      }),
+    },
+    { code: "other_task", task_id: OTHER_ID },
+  ],
+];
+
+it.each(BROKEN_PROGRESS.map(([receiver, received, fault]) => [receiver, received, fault] as const))(
+  "the signature doctor names the fault of a progress callback when the receiver %s",
+  async (_, received, fault) => {
+    const given = { headers: PROGRESS_HEADERS, body: PROGRESS, ...received };
+    expect(await verdictOn(given)).toMatchObject({ verdict: "invalid", faults: [fault] });
+  },
+);
+
+it("the signature doctor, when it gets a validly signed progress callback of another task, names that other task", async () => {
+  const body = PROGRESS.replace(ID, OTHER_ID);
+  const headers = await signed({ id: PROGRESS_ID, body });
+  const faults = [{ code: "other_task", task_id: OTHER_ID }];
+  expect(await verdictOn({ headers, body })).toMatchObject({ verdict: "valid", faults });
 });
 
 const key = await hmacKey(new Uint8Array(32).fill(7));

@@ -28,6 +28,7 @@ const QUIET: Facts = {
   now: NOW,
   isPaused: false,
   plan: "paid",
+  pausedHosts: [],
   warnings: [],
   connections: [ARK],
   index: indexOf({}),
@@ -134,6 +135,24 @@ const FOUND: readonly (readonly [
         since: secondsAgo(30),
         tasks: { count: 9, is_capped: false },
         subject: { connection: "ark" },
+      },
+    ],
+  ],
+  [
+    "a paused host",
+    {
+      pausedHosts: [{ host: HOST, since: NOW - 2 * HOUR, until: NOW + HOUR, by: "alice" }],
+    },
+    [
+      {
+        kind: "host_paused",
+        severity: "warning",
+        since: (NOW - 2 * HOUR) / 1000,
+        subject: { host: HOST, paused_until: (NOW + HOUR) / 1000, by: "alice" },
+        actions: [
+          { name: "inspect", method: "GET", path: `/v1/hosts/${HOST}` },
+          { name: "list", method: "GET", path: `/v1/tasks?callback=paused&host=${HOST}` },
+        ],
       },
     ],
   ],

@@ -1,8 +1,8 @@
 import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
 import { logIn, outcome, submit, visit } from "../worker/browser.ts";
-import { call, OPERATOR_KEY } from "../worker/client.ts";
-import { START_S, until } from "../worker/clock.ts";
+import { call, callWith, OPERATOR_KEY, OPERATOR_NAME } from "../worker/client.ts";
+import { pass, START_S, until } from "../worker/clock.ts";
 import { untilIdle } from "../worker/objects.ts";
 import { aReceiver } from "../worker/receiver.ts";
 import { aCompletion, finish, register } from "../worker/tasks.ts";
@@ -20,6 +20,14 @@ function aHost(): string {
 async function answerOf(path: string): Promise<unknown> {
   const response = await call(path);
   return response.json();
+}
+
+/** Returns the present problems, and the number of paused hosts in the metrics, as an isolate without a cache answers. */
+async function told() {
+  const bindings = { ...env };
+  const problems = await (await callWith(bindings, "/v1/problems")).json();
+  const metrics = await (await callWith(bindings, "/metrics")).text();
+  return { problems, count: /^task_relay_paused_hosts (\d+)$/m.exec(metrics)?.[1] };
 }
 
 it("the row of a task whose callback rests has the status paused and is overdue only after the pause, and lists of tasks find it", async () => {
@@ -41,15 +49,30 @@ it("the row of a task whose callback rests has the status paused and is overdue 
   await untilIdle(id);
 });
 
-it("GET /v1/hosts and /v1/hosts/{host} show until when a host is paused, also one without callbacks", async () => {
+it("GET /v1/hosts and /v1/hosts/{host} show until when a host is paused, also one without callbacks, and no longer once its pause is over", async () => {
   const host = aHost();
   expect(await answerOf(`/v1/hosts/${host}`)).toMatchObject({ host, paused_until: null });
   await call(`/v1/hosts/${host}/pause`, { method: "PUT", body: { until: START_S + 60 } });
   const paused = { host, paused_until: START_S + 60, callbacks: { total: 0, paused: 0 } };
   expect(await answerOf(`/v1/hosts/${host}`)).toMatchObject(paused);
   expect(await answerOf("/v1/hosts")).toMatchObject({ total: 1, data: [paused] });
-  await call(`/v1/hosts/${host}/pause`, { method: "DELETE" });
+  pass(60_000);
   expect(await answerOf("/v1/hosts")).toMatchObject({ total: 0, data: [] });
+  await call(`/v1/hosts/${host}/pause`, { method: "DELETE" });
+});
+
+it("GET /v1/problems lists a paused host with the end of its pause and who ordered it, and /metrics counts it, until it is resumed", async () => {
+  const host = aHost();
+  await call(`/v1/hosts/${host}/pause`, { method: "PUT", body: { until: START_S + 60 } });
+  const problem = {
+    kind: "host_paused",
+    severity: "warning",
+    since: START_S,
+    subject: { host, paused_until: START_S + 60, by: OPERATOR_NAME },
+  };
+  expect(await told()).toMatchObject({ problems: { data: [problem] }, count: "1" });
+  await call(`/v1/hosts/${host}/pause`, { method: "DELETE" });
+  expect(await told()).toMatchObject({ problems: { data: [] }, count: "0" });
 });
 
 it("the console pauses a host for the chosen time and resumes it; the host's page, the list of hosts and the overview say so", async () => {

@@ -83,6 +83,7 @@ const totals = (
 const deployment = (paused: 0 | 1) => [
   ...gauge("build_info", "Version of the Worker.", '{version="version-1"} 1'),
   ...gauge("paused", "1 while PAUSED is set.", ` ${paused}`),
+  ...gauge("paused_hosts", "Receivers' hosts that are paused.", " 0"),
 ];
 
 /** Returns the lines of a histogram. @param samples seconds by labels; an empty text means no label. */

@@ -346,7 +346,7 @@ it("when the callbacks of 50 tasks to one host fail at the same time, two calls 
   const ids = Array.from({ length: 50 }, () => crypto.randomUUID());
   const calls = vi.spyOn(DigestObject.prototype, "noteFailedCallbacks");
   const wait = vi.spyOn(scheduler, "wait").mockResolvedValue(undefined);
-  const alerts = new Alerts(env, 10_000);
+  const alerts = new Alerts(env, 10_000, (line) => line);
   const { signal } = new AbortController();
   const gathered = ids.map((id) => alerts.gather(host, id, 60_000, signal));
   expect(await Promise.all(gathered)).toEqual(ids.map(() => true));
@@ -364,7 +364,7 @@ it("failed callbacks that could not be stored for one event to the operator abou
   const calls = vi.spyOn(DigestObject.prototype, "noteFailedCallbacks");
   calls.mockRejectedValue(new Error("Network connection lost."));
   vi.spyOn(scheduler, "wait").mockResolvedValue(undefined);
-  const alerts = new Alerts(env, 10_000);
+  const alerts = new Alerts(env, 10_000, (line) => line);
   const { signal } = new AbortController();
   const gather = (id: string) => alerts.gather(host, id, 60_000, signal);
   expect(await Promise.all(["a", "b", "c"].map(gather))).toEqual([false, false, true]);

@@ -1,11 +1,13 @@
+import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { Webhook } from "standardwebhooks";
 import { expect, it, vi } from "vitest";
 import * as z from "zod";
+import { profileObject } from "../../src/objects/object-names.ts";
 import { isReservedHeader } from "../../src/security/reserved-headers.ts";
 import { aKey, anAccount, priced } from "./accounts.ts";
 import { call, callWith, invalid, post, refusal } from "./client.ts";
-import { pass, START_S, useClock } from "./clock.ts";
+import { pass, START_S, until, useClock } from "./clock.ts";
 import {
   deleteEndpoint,
   ENDPOINT_URL,
@@ -17,6 +19,7 @@ import {
 import { stored, untilIdle, wake } from "./objects.ts";
 import type { Sent } from "./outside.ts";
 import { aReceiver, requestAt, status } from "./receiver.ts";
+import { started } from "./started.ts";
 import { anArk, ARK, BINDINGS, named, submit } from "./submitted.ts";
 import {
   aCompletion,
@@ -387,6 +390,30 @@ it("an endpoint with a secret of its own signs with it, also after a rotation, a
   expect((await secretsAt(path)).callbacks).not.toEqual(first.callbacks);
 });
 
+it("an endpoint that is replaced keeps its own secret, so that its receiver need not change", async () => {
+  const path = endpointPath("kept");
+  await putEndpoint("kept", { own_secret: true });
+  const first = await secretsAt(path);
+  await putEndpoint("kept", { url: OTHER_URL, own_secret: true });
+  expect(await secretsAt(path)).toEqual(first);
+});
+
+it("progress goes to an endpoint that takes it, with the headers of the endpoint, signed with its own secret", async () => {
+  const account = await anAccount();
+  await putSecretEndpoint("orders", { events: ["progress"], own_secret: true }, { account });
+  const id = await addressed(account);
+  const received = aReceiver();
+  await report({ id, status: "processing" });
+  await until(() => received.length > 0);
+  const request = requestAt(received, 0);
+  expect(request).toMatchObject({
+    url: ENDPOINT_URL,
+    headers: { "x-event": "task.processing", authorization: `Bearer ${HEADER_SECRET}` },
+  });
+  const [secret] = (await secretsAt(endpointPath("orders", account))).callbacks;
+  expect(isSignedWith(request, secret)).toBe(true);
+});
+
 it("an endpoint without a secret of its own has none to read", async () => {
   await putEndpoint("plain");
   const response = await call(`${endpointPath("plain")}/signing-secrets`);
@@ -429,10 +456,13 @@ it("no answer, record or log line contains the value of an endpoint's header, al
   aReceiver(
     status(500, `you sent ${HEADER_SECRET}, ${btoa(HEADER_SECRET)}`),
     status(500, `${"a".repeat(1_024 - cut.length)}${HEADER_SECRET}`),
+    () => new Response(null, { status: 503, headers: { "Retry-After": HEADER_SECRET } }),
   );
   await finish(aCompletion(id));
-  expect((await redeliver(id, { endpoint: "orders" })).status).toBe(202);
-  await untilIdle(id);
+  for (const _ of [1, 2]) {
+    expect((await redeliver(id, { endpoint: "orders" })).status).toBe(202);
+    await untilIdle(id);
+  }
   const task = `/v1/tasks/${id}`;
   const paths = [
     endpointPath("orders", account),
@@ -465,7 +495,7 @@ it("headers that no relay secret can decrypt any more block the attempt, and the
   expect(await read(id)).toMatchObject({ callback: { endpoint: "sealed" } });
 });
 
-it("a deleted account has no endpoints", async () => {
+it("a deleted account has no endpoints, and stores none", async () => {
   const account = await anAccount();
   await putEndpoint("orders", {}, { account });
   const isolate = BINDINGS;
@@ -473,6 +503,11 @@ it("a deleted account has no endpoints", async () => {
   await callWith(isolate, path, { method: "DELETE" });
   expect((await call(endpointPath("orders", account))).status).toBe(404);
   expect((await putEndpoint("orders", {}, { account })).status).toBe(404);
+  const profile = profileObject(await started(env), account);
+  const left = await runInDurableObject(profile, (_, { storage }) =>
+    Array.from(storage.kv.list({ prefix: "endpoint:" })),
+  );
+  expect(left).toEqual([]);
 });
 
 function many(count: number): [string, string][] {

@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { Webhook } from "standardwebhooks";
 import { expect, it } from "vitest";
-import { invalid, post, refusal } from "./client.ts";
+import { call, invalid, post, refusal } from "./client.ts";
 import { pass, START_S, until, useClock } from "./clock.ts";
 import { attach, type Hooked, hooked, sendHook } from "./hooked.ts";
 import { loggedBy } from "./logged.ts";
@@ -127,6 +127,24 @@ it("a progress callback that its receiver refuses is not sent again, and is logg
   const refused = { host: "client.example.net", outcome: "rejected", status_code: 503 };
   expect(told()).toEqual([1, 2].map(() => ({ ...line, ...refused, duration_ms: 0 })));
   expect(await read(task.id)).toMatchObject({ callback: { status: "waiting", attempts: [] } });
+});
+
+it("a progress callback that was not sent, because its host was paused, does not delay the next one", async () => {
+  const outside = aReplicate(null);
+  const pause = `/v1/hosts/${new URL(CALLBACK_URL).host}/pause`;
+  await call(pause, { method: "PUT", body: {} });
+  const task = await aJob();
+  await tell(task, 10);
+  await untilIdle(task.id);
+  await call(pause, { method: "DELETE" });
+  // The isolate still uses the list that it has read, and reads it again.
+  pass(9_000);
+  await tell(task, 20);
+  await untilIdle(task.id);
+  pass(500);
+  await tell(task, 30);
+  const sent = await callbacks(outside, 1);
+  expect(sent.map(({ body }) => JSON.parse(body).progress)).toEqual([30]);
 });
 
 it("a task whose receiver does not ask for progress has no progress callback, and one that reports itself as running has one without a percentage", async () => {

@@ -1,11 +1,14 @@
+import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 import * as z from "zod";
 import { call, callWith, post } from "./client.ts";
 import { useClock } from "./clock.ts";
+import { attach } from "./hooked.ts";
 import { loggedBy } from "./logged.ts";
 import { ARK_TOOL, callTool, CONTENT, OFFERED } from "./mcp/messages.ts";
-import { restart, untilIdle, wake } from "./objects.ts";
+import { restart, stored, stubOf, untilIdle, wake } from "./objects.ts";
+import { anOutside, answering } from "./outside.ts";
 import { aReceiver, requestAt, status } from "./receiver.ts";
 import { anArk, BINDINGS, named, sentToArk, submit } from "./submitted.ts";
 import {
@@ -113,6 +116,34 @@ it.each([
     );
   },
 );
+
+it("the log line about a refused key has the trace id of the task", async () => {
+  anOutside().on("https://ark.", answering({}, 401));
+  const bindings = { ...env, ARK_API_KEY: "test-only-ark-key" };
+  const task = aTask();
+  await restart(task.id, bindings);
+  await callWith(bindings, "/v1/tasks", { body: { ...task, provider: "ark" }, headers: TRACE });
+  await attach({ id: task.id, provider: "ark", bindings, hookUrl: "" }, "cgt-1");
+  const lines = await loggedBy(async () => {
+    await wake(task.id, ((await stored(task.id)).alarm ?? 0) - Date.now());
+  });
+  const line = { event: "provider.unauthorized", trace_id: TRACE_ID };
+  expect(lines).toContainEqual(expect.objectContaining(line));
+});
+
+it("the log line about a failed alarm has the trace id of the task", async () => {
+  aReceiver(status(500));
+  const id = await traced();
+  await finish(aCompletion(id));
+  await runInDurableObject(stubOf(id), (_, { storage }) => {
+    vi.spyOn(storage.kv, "put").mockImplementation(() => {
+      throw new Error("storage failure");
+    });
+  });
+  const lines = await loggedBy(() => wake(id, 180_000));
+  const line = { event: "alarm.failed", trace_id: TRACE_ID };
+  expect(lines).toContainEqual(expect.objectContaining(line));
+});
 
 it("each log line of a task's own object has the trace id of the task, the last one too; those of other tasks have none", async () => {
   aReceiver(status(500), status(200));

@@ -19,6 +19,8 @@ export async function requireCallback(
   const { task, facts } = inspected;
   if (facts.callback !== null) return facts.callback;
   const code = task.isTerminal ? "no_callback" : "task_open";
-  const detail = "No callback of this task has been sent.";
+  const detail = task.isTerminal
+    ? "The end of this task has no callback."
+    : "The callback of this task is sent when it has ended. Until then its progress cannot be examined either.";
   throw new Problem(code, { detail, taskJson: task.json });
 }

@@ -4,7 +4,7 @@ import type { CallbackFacts } from "../../core/views/task-facts.ts";
 import { SECOND_MS } from "../../core/time.ts";
 import type { Env } from "../../env.ts";
 import type { Caller } from "../../objects/task/caller.ts";
-import { callbackRequest } from "../../outbound/webhooks.ts";
+import { signatureFor } from "../../outbound/webhooks.ts";
 import { examine, type Received, type Sent } from "../../security/doctor/examine.ts";
 import type { Verdict } from "../../security/doctor/verdict.ts";
 import { secretsOwner } from "../../security/signers.ts";
@@ -68,12 +68,7 @@ export async function verdictOn(
     owner: secretsOwner(message),
     signers: await signersOfMessage(message, runtime, env),
     others: otherSigners(message, asking),
-    sign: async (timestamp) => {
-      const startedAt = Number(timestamp) * SECOND_MS;
-      const input = { ...message, url: "", number: 1, startedAt };
-      const { headers } = await callbackRequest(input, runtime);
-      return headers["webhook-signature"] ?? "";
-    },
+    sign: (signed) => signatureFor(message, signed, runtime),
   };
   return await examine(received, sent, now);
 }

@@ -10,10 +10,12 @@ import type { Family, Sample } from "./metrics-text.ts";
  */
 const MAX_VALUES = 100;
 
-/** Facts about the deployed Worker that `/metrics` shows: its version, and whether it is paused. */
+/** Facts about the deployed Worker that `/metrics` shows: its version, and what is paused. */
 interface Deployment {
   readonly version: string | null;
   readonly isPaused: boolean;
+  /** Number of the receivers' hosts that are paused. Null when it could not be read. */
+  readonly pausedHosts: number | null;
 }
 
 /**
@@ -28,6 +30,9 @@ export function metricsOf(found: Statistics, now: number, deployment: Deployment
   return [
     gauge("build_info", "Version of the Worker.", 1, { version: deployment.version ?? "" }),
     gauge("paused", "1 while PAUSED is set.", deployment.isPaused ? 1 : 0),
+    ...(deployment.pausedHosts === null
+      ? []
+      : [gauge("paused_hosts", "Receivers' hosts that are paused.", deployment.pausedHosts)]),
     ...counters(found),
     ...countsOfWindow(found),
     histogram("first_attempt", "From the result to the first attempt.", histograms.first_attempt),

@@ -5,6 +5,7 @@ import { statistics } from "../../index-db/read-statistics.ts";
 import type { Statistics } from "../../index-db/statistics-shape.ts";
 import { EnvCache } from "../../lib/isolate-cache.ts";
 import { type ConnectionQueue, queuesIn } from "../health/queue-health.ts";
+import { presentPauses } from "../hosts/paused-hosts.ts";
 import { contentToClient } from "../http/client-stream.ts";
 import { AnyQuery } from "../http/query.ts";
 import { type CheckedRequest, queryRoute } from "../http/route.ts";
@@ -20,10 +21,11 @@ const WINDOW_MS = 2 * DAY_MS;
  */
 const KEEP_MS = MINUTE_MS;
 
-/** Statistics of the index and states of the queues, and when they were read. */
+/** Statistics of the index, states of the queues and the number of paused hosts, and when they were read. */
 interface Known {
   readonly found: Statistics;
   readonly queues: readonly ConnectionQueue[];
+  readonly pausedHosts: number | null;
   /** Time at which they were read, in Unix milliseconds. */
   readonly at: number;
 }
@@ -48,12 +50,14 @@ async function presentMetrics({
   runtime,
   request,
 }: Pick<CheckedRequest<never, unknown>, "env" | "runtime" | "request">): Promise<Response> {
-  const { found, queues, at } = await recent.get(env, (now) => readKnown(env, runtime, now));
+  const { found, queues, pausedHosts, at } = await recent.get(env, (now) =>
+    readKnown(env, runtime, now),
+  );
   const accepted = request.headers.get("Accept") ?? "";
   const format = accepted.includes("application/openmetrics-text") ? "openmetrics" : "text";
   const { paused: isPaused } = runtime.config;
   const families = [
-    ...metricsOf(found, at, { version: env.startup.version, isPaused }),
+    ...metricsOf(found, at, { version: env.startup.version, isPaused, pausedHosts }),
     ...queueMetrics(queues, at),
   ];
   return new Response(contentToClient(metricsText(families, format)), {
@@ -64,9 +68,10 @@ async function presentMetrics({
 async function readKnown(env: Env, runtime: Runtime, at: number): Promise<Known> {
   const shards = requireIndex(env, runtime);
   const window = { since: at - WINDOW_MS, until: at + 1 };
-  const [found, queues] = await Promise.all([
+  const [found, queues, pauses] = await Promise.all([
     queryIndex(() => statistics(shards, window, at)),
     queuesIn(runtime.config, env),
+    presentPauses(env),
   ]);
-  return { found, queues, at };
+  return { found, queues, pausedHosts: pauses?.length ?? null, at };
 }

@@ -7,6 +7,7 @@ import { failedCallbacks, nextTasks } from "../../index-db/troubled-tasks.ts";
 import { unknownSubmissions } from "../../index-db/unknown-submissions.ts";
 import { EnvCache } from "../../lib/isolate-cache.ts";
 import { connectionsOf } from "../health/connection-health.ts";
+import { presentPauses } from "../hosts/paused-hosts.ts";
 import { json } from "../http/answer.ts";
 import { routeOf } from "../http/route.ts";
 import { NoBody, NoQuery, operation } from "../operation.ts";
@@ -75,14 +76,16 @@ async function problemsView(env: Env, config: Config) {
 }
 
 async function factsOf(env: Env, config: Config, now: number): Promise<Facts> {
-  const [connections, index] = await Promise.all([
+  const [connections, pausedHosts, index] = await Promise.all([
     connectionsOf(config, env),
+    presentPauses(env),
     indexFacts(env, config, now),
   ]);
   return {
     now,
     isPaused: config.paused,
     plan: config.plan,
+    pausedHosts: pausedHosts ?? [],
     warnings: env.startup.warnings,
     connections: Object.entries(connections).map(([name, state]) => ({
       name,

@@ -110,6 +110,11 @@ export function remediesOf({ kind, subject }: PresentProblem): readonly Remedy[]
         { title: "Why", path: `/hosts/${text("host")}` },
         { title: "Its failed callbacks", path: `/tasks?callback=failed&host=${text("host")}` },
       ];
+    case "host_paused":
+      return [
+        { title: "The host", path: `/hosts/${text("host")}` },
+        { title: "Tasks that wait", path: `/tasks?callback=paused&host=${text("host")}` },
+      ];
     case "key_refused":
       return [
         {

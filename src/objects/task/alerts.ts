@@ -14,7 +14,7 @@ import type { Poll } from "../../core/duties/poll.ts";
 import { isAboutAccount, type RefusalClass } from "../../core/record/refusal.ts";
 import { hostOf } from "../../core/url.ts";
 import { isolateCache } from "../../lib/isolate-cache.ts";
-import { log } from "../../lib/log.ts";
+import { log, type LogLine } from "../../lib/log.ts";
 import type { OperatorEvent } from "../../outbound/operator-body.ts";
 import { sendOperatorEvent } from "../../outbound/webhooks.ts";
 import { withTimeout } from "../../lib/timeout.ts";
@@ -58,14 +58,17 @@ const REFUSAL_EVENTS = { key: "provider.unauthorized", funds: "provider.funds" }
 export class Alerts {
   readonly #bindings: ObjectNamespaces;
   readonly #timeoutMs: number;
+  readonly #traced: (line: LogLine) => LogLine;
 
   /**
    * Creates the sender of alerts for one task object.
    * @param timeoutMs time limit in milliseconds for one call to the object of a host or connection.
+   * @param traced adds the trace id of the task to a log line.
    */
-  constructor(bindings: ObjectNamespaces, timeoutMs: number) {
+  constructor(bindings: ObjectNamespaces, timeoutMs: number, traced: (line: LogLine) => LogLine) {
     this.#bindings = bindings;
     this.#timeoutMs = timeoutMs;
+    this.#traced = traced;
   }
 
   /**
@@ -98,7 +101,7 @@ export class Alerts {
 
   /** Alerts the operator that a provider refuses the API key of a connection. */
   async #reportRefusedKey({ connection, taskId }: Poll, runtime: Runtime): Promise<void> {
-    log({ event: "provider.unauthorized", task_id: taskId, connection }, "warn");
+    log(this.#traced({ event: "provider.unauthorized", task_id: taskId, connection }), "warn");
     await this.reportAccountFault({ connection, refusal: "key" }, runtime);
   }
 

@@ -121,7 +121,7 @@ export class ObjectPlatform implements Platform {
     this.#bindings = bindings;
     this.#timeouts = { ...TIMEOUTS, ...timeouts };
     this.#pauses = hostPauses(bindings);
-    this.#alerts = new Alerts(bindings, this.#timeouts.ledgerMs);
+    this.#alerts = new Alerts(bindings, this.#timeouts.ledgerMs, (line) => this.#traced(line));
     this.#connections = new ConnectionCalls(bindings);
     this.#jobs = new JobReader(this.#connections);
     this.#records = new RecordStore(ctx.storage);
@@ -209,11 +209,13 @@ export class ObjectPlatform implements Platform {
   }
 
   /**
-   * Sets another alarm after the work of an alarm has failed at `now`, and waits until the new alarm is stored. The
-   * work loop does not know of the new alarm before it fires.
+   * Logs that the work of an alarm has failed at `now`, sets another alarm, and waits until it is stored. The work loop
+   * does not know of the new alarm before it fires.
    * @returns false when the alarm could not be stored.
    */
-  async recover(now: number): Promise<boolean> {
+  async recover(failure: unknown, now: number): Promise<boolean> {
+    const failed = { task_id: this.#ctx.id.name ?? null, error: errorText(failure) };
+    log(this.#traced({ event: "alarm.failed", ...failed }), "error");
     try {
       await setRecoveryAlarm(this.#ctx.storage, now, this.#jitter);
       return true;

@@ -39,7 +39,7 @@ import { leaveOf } from "../../core/duties/queue-leave.ts";
 import { pollOf } from "../../core/duties/poll.ts";
 import { type OutputPlace, outputPlaceOf } from "../../core/views/output-place.ts";
 import { taskFacts } from "../../core/views/task-facts.ts";
-import { errorText, log, type LogLevel } from "../../lib/log.ts";
+import type { LogLevel } from "../../lib/log.ts";
 import type { RefusedSubmission } from "./alerts.ts";
 import { type AnswerReply, answerReplyOf, isSubmitter } from "./answer-reply.ts";
 import { accountOf, type Caller, keyNameOf, readerOf } from "./caller.ts";
@@ -495,8 +495,7 @@ export class TaskObject extends DurableObject<ObjectBindings> {
       this.#platform.prepare(this.env);
       await this.#loop.wake(scheduledTime);
     } catch (error) {
-      log({ event: "alarm.failed", task_id: this.#taskId, error: errorText(error) }, "error");
-      const isSet = await this.#platform.recover(Math.max(Date.now(), scheduledTime));
+      const isSet = await this.#platform.recover(error, Math.max(Date.now(), scheduledTime));
       // Throwing here would make the platform repeat this alarm, in addition to the alarm that is set already.
       if (!isSet) throw error;
     }

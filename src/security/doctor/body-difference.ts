@@ -93,6 +93,7 @@ function isJson(value: unknown): value is JsonValue {
   return value !== undefined;
 }
 
-function idOf(value: unknown): unknown {
+/** Returns the member `id` of a body. */
+export function idOf(value: unknown): unknown {
   return typeof value === "object" && value !== null && "id" in value ? value.id : undefined;
 }

@@ -1,7 +1,9 @@
+import { progressBody } from "../../core/record/callback-body.ts";
+import { parseJson } from "../../core/json.ts";
 import { SECOND_MS, toSeconds } from "../../core/time.ts";
 import type { SecretsOwner, Signer } from "../signers.ts";
-import { TOLERANCE_S } from "../signature.ts";
-import { type BodyDifference, bodyDifference } from "./body-difference.ts";
+import { type SignedMessage, TOLERANCE_S } from "../signature.ts";
+import { type BodyDifference, bodyDifference, idOf } from "./body-difference.ts";
 import { type PastedHeaders, readPastedHeaders } from "./pasted-headers.ts";
 import { entriesOf, repaired, validSigners } from "./signature-check.ts";
 import {
@@ -25,10 +27,8 @@ export interface Sent {
   readonly taskId: string;
   readonly body: string;
   readonly attempts: readonly { readonly number: number; readonly startedAt: number }[];
-  /**
-   * Returns the header `webhook-signature` that the relay has sent with the callback, for a timestamp in Unix seconds.
-   */
-  readonly sign: (timestamp: string) => Promise<string>;
+  /** Returns the header `webhook-signature` with which the relay sends a message to the receiver of the task. */
+  readonly sign: (message: SignedMessage) => Promise<string>;
   /** Whose secrets sign the callback. */
   readonly owner: SecretsOwner;
   /** Secrets and keys that sign the callback. */
@@ -38,6 +38,12 @@ export interface Sent {
    * the other, until a secret is found.
    */
   readonly others: readonly (() => Promise<readonly OtherSigner[]>)[];
+}
+
+/** The message that a server should have received: the callback of the end, or one of progress. */
+interface Meant extends Sent {
+  /** Value of its `webhook-id`. */
+  readonly id: string;
 }
 
 /** A secret that does not sign the callbacks of the task. `what` says whose it is. */
@@ -71,6 +77,11 @@ const MAX_TRIED = 5;
  */
 const MAX_ADDED_CHARS = 4_096;
 const TASK_ID = /^msg_([\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})$/i;
+const PROGRESS_ID = /^progress_[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i;
+/** Pattern of the progress in a body, also in one that is encoded as a form or written as a JSON string. */
+const STATED_PERCENT = /progress(?:\\?"|%22)\s?(?::|%3A)\s?(\d{1,3}|null)/i;
+/** Values of the progress in percent, which are tried when the received body does not state it. */
+const PERCENTS = [null, ...Array(101).keys()];
 
 /**
  * Returns what is wrong with a callback as a server has received it: whether a verifier accepts it, with which secret,
@@ -89,7 +100,7 @@ export async function examine(received: Received, sent: Sent, now: number): Prom
   };
   const signedBy = await signersFor(given, sent.signers);
   if (signedBy.length > 0) {
-    const time = timeOf(given.timestamp, sent, now);
+    const time = timeOf(given.timestamp, PROGRESS_ID.test(given.id) ? [] : sent.attempts, now);
     return {
       verdict: time.faults.length === 0 ? "valid" : "stale",
       signed_by: signedBy.map(({ name }) => name),
@@ -104,9 +115,10 @@ export async function examine(received: Received, sent: Sent, now: number): Prom
       ],
     };
   }
-  const signed = await closest(given, sent);
-  const time = timeOf(signed?.timestamp ?? inSeconds(given.timestamp), sent, now);
-  const faults = [...headerFaults(headers), ...(await changesOf(given, signed, sent))];
+  const meant = await meantBy(given, sent);
+  const signed = await closest(given, meant);
+  const time = timeOf(signed?.timestamp ?? inSeconds(given.timestamp), meant.attempts, now);
+  const faults = [...headerFaults(headers), ...(await changesOf(given, signed, meant))];
   const all = [...faults, ...time.faults];
   return { verdict: "invalid", signed_by: [], ...accountOf(sent), ...time, faults: all };
 }
@@ -119,7 +131,7 @@ function accountOf({ owner: { account } }: Sent): Pick<Verdict, "account"> {
  * Returns the number of the attempt that was sent with this timestamp (null if there is none), the age of the timestamp
  * in seconds (null if the timestamp is not a number), and a fault if the timestamp is too old or too far in the future.
  */
-function timeOf(timestamp: string, { attempts }: Sent, now: number) {
+function timeOf(timestamp: string, attempts: Sent["attempts"], now: number) {
   const attempt = attempts.find(({ startedAt }) => String(toSeconds(startedAt)) === timestamp);
   const ageS = DIGITS.test(timestamp) ? toSeconds(now) - Number(timestamp) : null;
   return { attempt: attempt?.number ?? null, age_s: ageS, faults: ageFaults(ageS) };
@@ -130,14 +142,36 @@ function signersFor(parts: Parts, signers: readonly Signer[]): Promise<readonly 
 }
 
 /**
+ * Returns the message that was sent: the callback of the end or, when the received `webhook-id` says so, one of progress.
+ * Of such a one nothing is stored: its percentage is the one that was received or else one for which a signature is valid.
+ */
+async function meantBy(given: Parts, sent: Sent): Promise<Meant> {
+  if (!PROGRESS_ID.test(given.id)) return { ...sent, id: `msg_${sent.taskId}` };
+  const id = given.id.toLowerCase();
+  const end: { model: string; created_at: number } = JSON.parse(sent.body);
+  const task = { id: sent.taskId, model: end.model, createdAt: end.created_at * SECOND_MS };
+  const parts = { timestamp: inSeconds(given.timestamp), signature: repaired(given.signature) };
+  const meant = (percent: number | null) => {
+    return { ...sent, id, body: progressBody(task, percent), attempts: [] };
+  };
+  const stated = STATED_PERCENT.exec(given.body)?.[1];
+  if (stated !== undefined) return meant(stated === "null" ? null : Number(stated));
+  for (const percent of PERCENTS) {
+    const { body } = meant(percent);
+    const signers = await signersFor({ id, ...parts, body }, sent.signers);
+    if (signers.length > 0) return meant(percent);
+  }
+  return meant(null);
+}
+
+/**
  * Returns the message that was signed: the received message with as few parts as possible replaced by the sent ones.
  * Null when no signature is valid for any such message.
  */
 async function closest(
   given: Parts,
-  { taskId, body, attempts, signers }: Sent,
+  { id, body, attempts, signers }: Meant,
 ): Promise<Parts | null> {
-  const id = `msg_${taskId}`;
   const signature = repaired(given.signature);
   const known = attempts.slice(-MAX_TRIED).map(({ startedAt }) => String(toSeconds(startedAt)));
   const timestamp = inSeconds(given.timestamp);
@@ -194,12 +228,12 @@ function headerFaults(headers: PastedHeaders): readonly Fault[] {
 async function changesOf(
   given: Parts,
   signed: Parts | null,
-  sent: Sent,
+  meant: Meant,
 ): Promise<readonly Fault[]> {
-  const id = `msg_${sent.taskId}`;
-  const other = signed === null ? otherTask(given, sent) : [];
+  const { id, body: sentBody } = meant;
+  const other = signed === null ? otherTask(given, meant) : [];
   if (other.length > 0) return other;
-  const truth = signed ?? { ...given, id, body: sent.body, timestamp: inSeconds(given.timestamp) };
+  const truth = signed ?? { ...given, id, body: sentBody, timestamp: inSeconds(given.timestamp) };
   const body = bodyDifference(truth.body, given.body);
   const faults = [
     ...(given.id === "" || given.id === truth.id
@@ -212,12 +246,14 @@ async function changesOf(
     return signed.signature === given.signature ? faults : [...faults, signatureFault()];
   }
   const hasSignature = entriesOf(given.signature).length > 0;
-  return hasSignature ? [...faults, await foreignSignature(given, truth, sent)] : faults;
+  return hasSignature ? [...faults, await foreignSignature(given, truth, meant)] : faults;
 }
 
-function otherTask({ id }: Parts, { taskId }: Sent): readonly Fault[] {
-  const named = TASK_ID.exec(id)?.[1]?.toLowerCase() ?? taskId;
-  return named === taskId ? [] : [fault("other_task", named, { task_id: named })];
+function otherTask({ id, body }: Parts, { taskId }: Sent): readonly Fault[] {
+  // The id of a progress callback does not name its task.
+  const named = PROGRESS_ID.test(id) ? idOf(parseJson(body)) : TASK_ID.exec(id)?.[1]?.toLowerCase();
+  if (typeof named !== "string" || named === taskId) return [];
+  return [fault("other_task", named, { task_id: named })];
 }
 
 function bodyFault({ kind, byte, sent, received }: BodyDifference): Fault {
@@ -234,10 +270,12 @@ function timestampFaults(given: string, signed: string): readonly Fault[] {
  * Returns why no signature in the header is valid, not even for the message as it was sent. Either the signature was
  * changed, or it was made with another secret.
  */
-async function foreignSignature(given: Parts, truth: Parts, sent: Sent): Promise<Fault> {
-  const meant = entriesOf((await sent.sign(truth.timestamp)).toLowerCase());
+async function foreignSignature(given: Parts, truth: Parts, sent: Meant): Promise<Fault> {
+  const { id, body } = sent;
+  const signature = await sent.sign({ id, timestamp: truth.timestamp, body });
+  const expected = entriesOf(signature.toLowerCase());
   const lowered = entriesOf(given.signature.toLowerCase());
-  if (meant.some(({ base64 }) => lowered.some((entry) => entry.base64 === base64))) {
+  if (expected.some(({ base64 }) => lowered.some((entry) => entry.base64 === base64))) {
     return signatureFault();
   }
   const entries = entriesOf(given.signature);

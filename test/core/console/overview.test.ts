@@ -28,6 +28,11 @@ it.each([
     { host: "a.example:8443" },
     ["/hosts/a.example%3A8443", "/tasks?callback=failed&host=a.example%3A8443"],
   ],
+  [
+    "host_paused",
+    { host: "a.example" },
+    ["/hosts/a.example", "/tasks?callback=paused&host=a.example"],
+  ],
   ["key_refused", { connection: "ark-cn" }, ["/tasks?status=processing&provider=ark-cn"]],
   ["refund_delayed", { task_id: "7" }, ["/tasks/7"]],
   ["submit_unknown", { task_id: "7" }, ["/tasks/7", "/tasks?submission=unknown"]],

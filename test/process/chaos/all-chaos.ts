@@ -1,5 +1,6 @@
 import { type ChaosOptions, lowTaskFigures, taskRounds } from "./callbacks/scenario.ts";
 import { Counters } from "./counters.ts";
+import { ENDPOINTS } from "./endpoints/scenario.ts";
 import { OUTPUTS } from "./outputs/scenario.ts";
 import { PRICES } from "./prices/scenario.ts";
 import { queueScenario } from "./queue/scenario.ts";
@@ -13,12 +14,15 @@ const ROUND_MINUTES = 2;
 const QUEUE_KILLS = 50;
 
 /** What a round of chaos is about. */
-type Kind = "tasks" | "submissions" | "prices" | "queue" | "outputs";
+export const KINDS = ["tasks", "submissions", "prices", "queue", "outputs", "endpoints"] as const;
+export type Kind = (typeof KINDS)[number];
 
 /** Order of the rounds. Those of tasks meet most: registrations, events, hooks, polls, cancels, redeliveries, credits. */
 const TURNS: readonly Kind[] = [
   "tasks",
   "submissions",
+  "tasks",
+  "endpoints",
   "tasks",
   "queue",
   "tasks",
@@ -30,13 +34,17 @@ const TURNS: readonly Kind[] = [
 /**
  * Runs rounds of all kinds in turn, each with a relay of its own, and prints their figures. No round begins after
  * `minutes`. Ends at the first round with faults.
+ * @param only the one kind of which all rounds are; null for all kinds.
  */
-export async function allChaos({ minutes, seed, print }: ChaosOptions): Promise<readonly string[]> {
+export async function allChaos(
+  { minutes, seed, print }: ChaosOptions,
+  only: Kind | null,
+): Promise<readonly string[]> {
   print(`${minutes} minutes, seed ${seed}`);
   const endAt = Date.now() + minutes * 60_000;
   const totals = new Map<Kind, Counters>();
   for (let nth = 0; nth === 0 || Date.now() < endAt; nth++) {
-    const kind = TURNS[nth % TURNS.length] ?? "tasks";
+    const kind = only ?? TURNS[nth % TURNS.length] ?? "tasks";
     const { counters, faults } = await roundOf(kind, seed + nth, minutes);
     const total = totals.get(kind) ?? new Counters();
     totals.set(kind, total);
@@ -45,7 +53,8 @@ export async function allChaos({ minutes, seed, print }: ChaosOptions): Promise<
     if (faults.length > 0) return faults;
   }
   for (const [kind, total] of totals) print(`${kind}:\n${total.toString()}`);
-  return lowTaskFigures(totals.get("tasks") ?? new Counters(), Math.min(minutes, ROUND_MINUTES));
+  const tasks = totals.get("tasks");
+  return tasks === undefined ? [] : lowTaskFigures(tasks, Math.min(minutes, ROUND_MINUTES));
 }
 
 function roundOf(kind: Kind, seed: number, minutes: number): Promise<ChaosReport> {
@@ -60,5 +69,7 @@ function roundOf(kind: Kind, seed: number, minutes: number): Promise<ChaosReport
       return runScenario(queueScenario(QUEUE_KILLS), seed);
     case "outputs":
       return runScenario(OUTPUTS, seed);
+    case "endpoints":
+      return runScenario(ENDPOINTS, seed);
   }
 }

@@ -18,6 +18,7 @@ export const LOCAL_VARS = { ...SECRETS, ALLOW_LOCAL_CALLBACKS: "true" };
 const Attempt = z.object({
   number: z.int(),
   series: z.int(),
+  url: z.string().optional(),
   started_at: z.int(),
   duration_ms: z.int().optional(),
   outcome: z.string().optional(),

@@ -38,7 +38,11 @@ const FOUND: Statistics = {
   totals: TOTALS.map((name, value) => ({ name, value, advancedAt: 0 })),
   sizeBytes: 4096,
 };
-const FAMILIES = metricsOf(FOUND, 90_001, { version: "version-1", isPaused: false });
+const FAMILIES = metricsOf(FOUND, 90_001, {
+  version: "version-1",
+  isPaused: false,
+  pausedHosts: 0,
+});
 
 const PROMTOOL = "promtool";
 const isMissing = spawnSync(PROMTOOL, ["--version"]).status !== 0;

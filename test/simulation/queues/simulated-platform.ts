@@ -69,7 +69,7 @@ export class ObjectPlatform implements Platform {
     void this.#ctx.storage.setAlarm(at);
   }
 
-  async recover(now: number): Promise<boolean> {
+  async recover(_: unknown, now: number): Promise<boolean> {
     await this.#ctx.storage.setAlarm(now + 60 * SECOND_MS);
     return true;
   }

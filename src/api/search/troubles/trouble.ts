@@ -1,5 +1,6 @@
 import type { Config } from "../../../config/config.ts";
 import type { ConfigIssue } from "../../../config/issue.ts";
+import type { HostPause } from "../../../core/plans/host-pause.ts";
 import type { OpenCount } from "../../../index-db/open-count.ts";
 import type { UnknownSubmissions } from "../../../index-db/unknown-submissions.ts";
 import type { Failures } from "../failing-hosts.ts";
@@ -38,6 +39,8 @@ export interface Facts {
   readonly isPaused: boolean;
   /** Plan of the Cloudflare account, which limits the size of the index. */
   readonly plan: Config["plan"];
+  /** Receivers' hosts to which nothing is sent. Empty also when they could not be read. */
+  readonly pausedHosts: readonly HostPause[];
   readonly warnings: readonly ConfigIssue[];
   readonly connections: readonly ConnectionFaults[];
   /**

@@ -1,4 +1,4 @@
-import { HOUR_MS, MINUTE_MS, SECOND_MS } from "../../../core/time.ts";
+import { HOUR_MS, MINUTE_MS, SECOND_MS, toSeconds } from "../../../core/time.ts";
 import { quantile } from "../../../index-db/buckets.ts";
 import { histogramOf } from "../../../index-db/found-late.ts";
 import { ALMOST_FULL_SHARE, FILLING_SHARE, MAX_INDEX_BYTES } from "../../../index-db/limits.ts";
@@ -40,6 +40,7 @@ const RULES = {
   hooks_missing: hooksMissing,
   answer_unclear: answerUnclear,
   paused,
+  host_paused: hostPaused,
   configuration,
 } as const satisfies Readonly<Record<string, (facts: Facts) => readonly Trouble[]>>;
 
@@ -136,6 +137,22 @@ function paused({ isPaused }: Facts): readonly Trouble[] {
   const detail = "PAUSED is on: callbacks and polls wait.";
   const fields = { severity: "warning", detail, subject: { variable: "PAUSED" } } as const;
   return isPaused ? [trouble(fields)] : [];
+}
+
+/** Finds the hosts to which no callbacks are sent because somebody has paused them. */
+function hostPaused({ pausedHosts }: Facts): readonly Trouble[] {
+  return pausedHosts.map(({ host, since, until, by }) =>
+    trouble({
+      severity: "warning",
+      detail: `Callbacks to ${host} wait: the host is paused.`,
+      since: toSeconds(since),
+      subject: { host, paused_until: toSeconds(until), by },
+      actions: [
+        get("inspect", `/v1/hosts/${host}`),
+        get("list", `/v1/tasks?callback=paused&host=${host}`),
+      ],
+    }),
+  );
 }
 
 /** Finds doubtful settings of the relay, except `PAUSED`, which the rule `paused` reports. */
