@@ -396,10 +396,9 @@ export class World {
     const known = this.#inQueues.get(taskId);
     if (submission?.stay !== undefined) return void this.#inQueues.set(taskId, submission);
     this.#inQueues.delete(taskId);
-    // A late question brings a row back, which the queue finds later; after a failed job the call may be asking again.
-    const mayAsk = this.#isOutOfOrder || known?.failedJobs !== undefined;
-    if (known?.state.kind !== "accepted" || mayAsk) return;
-    for (const name of known.stay?.connections ?? []) {
+    // A late question brings a row back, which the queue finds later. After the first attempt the call may just be asking.
+    if (known?.state.kind !== "accepted" || known.stay?.attempt !== 1 || this.#isOutOfOrder) return;
+    for (const name of known.stay.connections) {
       const rows = rowsOf(this.machine.place("QUEUES", name));
       if (!rows.some(({ submissionId }) => submissionId === known.id)) continue;
       this.report(
