@@ -54,7 +54,7 @@ function pieces(bytes: Uint8Array): readonly Uint8Array[] {
 function anOrder(taskId: string): CopyOrder {
   const life = { recordedAt: START, expiresAt: EXPIRES_AT * 1000 };
   const owner = { origin: ORIGIN, connection: null, customerKey: null };
-  return { taskId, ...life, ...owner, outputs: [{ number: 1, source: SOURCE }] };
+  return { taskId, ...life, ...owner, outputs: [{ number: 1, source: SOURCE }], deleted: [] };
 }
 
 async function storedBytes(id: string): Promise<Uint8Array> {
@@ -452,7 +452,7 @@ it.each([
   ["the erasure of a task", (copier: OutputObject, id: string) => copier.delete(anOrder(id))],
   [
     "the deletion of an output",
-    (copier: OutputObject, id: string) => copier.deleteOne(anOrder(id), 1),
+    (copier: OutputObject, id: string) => copier.copy({ ...anOrder(id), deleted: [1] }),
   ],
 ])(
   "when a crash interrupts %s while its copy is uploaded in parts, the repetition aborts the upload that the crash has left",
