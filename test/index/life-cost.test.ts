@@ -1,3 +1,4 @@
+import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import * as z from "zod";
 import {
@@ -16,7 +17,7 @@ import {
 } from "../../scripts/cost/lives.ts";
 import { countHours } from "../../src/index-db/count-hours.ts";
 import { TimeBudget } from "../../src/lib/time-budget.ts";
-import { anAccount } from "../worker/accounts.ts";
+import { anAccount, grant } from "../worker/accounts.ts";
 import { HTML, logIn } from "../worker/browser.ts";
 import { pass, START, until } from "../worker/clock.ts";
 import { anOutside, answering, type Outside, type Site } from "../worker/outside.ts";
@@ -66,7 +67,7 @@ interface Life {
   /** End of the job; Unix milliseconds. */
   readonly endAt?: number;
   readonly hasAccount?: boolean;
-  readonly variables?: Readonly<Record<string, string>>;
+  readonly variables?: Readonly<Record<string, unknown>>;
   /** Connection at which the job runs; by default that of Ark. */
   readonly connection?: string;
   readonly receiver?: Site;
@@ -88,6 +89,7 @@ const created = { model: "m", callback_url: CALLBACK_URL };
 
 const hooked = COUNTED["Ark with hooks, index"];
 const submitted = COUNTED["submitted, Ark with hooks, index"];
+const priced = COUNTED["submitted for an account at a price, Ark with hooks, index"];
 const event = COUNTED["event, index"];
 const registered = COUNTED["registered, index"];
 const LIVES: readonly Life[] = [
@@ -145,6 +147,28 @@ const LIVES: readonly Life[] = [
     live: liveQueued,
     connection: LIMITED,
     variables: { CONNECTIONS: JSON.stringify({ [LIMITED]: { ...LIMITED_ENTRY } }) },
+  },
+  {
+    meters: priced,
+    kind: "is submitted to ark for an account at a price and ends by a hook, in a relay with an index",
+    index: "works",
+    hasAccount: true,
+    live: livePriced,
+  },
+  {
+    meters: COUNTED["the same, an output kept"],
+    kind: "is submitted to ark for an account at a price and ends by a hook with an output that is kept, in a relay with an index",
+    index: "works",
+    hasAccount: true,
+    live: liveKept,
+    variables: { OUTPUTS: Reflect.get(env, "FILES") },
+  },
+  {
+    meters: COUNTED["Ark with hooks, index, first row after 300 s"],
+    kind: "ends by a hook of ark in a relay with an index whose first rows are written after 300 s",
+    index: "works",
+    live: liveHooked,
+    variables: { INDEX_DELAY_S: "300" },
   },
   {
     meters: COUNTED["Ark with hooks, index, job of 300 s"],
@@ -254,7 +278,33 @@ async function liveSubmitted(life: MeteredLife, facts: Facts): Promise<void> {
   await sendHooksOfSubmission(life, facts);
 }
 
-/** Does the same at a connection whose place becomes free a second after the submission. */
+/** Submits a job for an account that pays a price, and lets the job send its hooks. */
+async function livePriced(life: MeteredLife, facts: Facts): Promise<void> {
+  await submitPriced(life, facts);
+  await sendHooksOfSubmission(life, facts);
+}
+
+/** Does the same in a relay that keeps the output, until its links have expired. */
+async function liveKept(life: MeteredLife, facts: Facts): Promise<void> {
+  await submitPriced(life, facts);
+  await life.meterOutputs();
+  await sendHooksOfSubmission(life, facts);
+  await life.workOnOutputs();
+  await life.settle();
+  await life.liveUntil(Date.now() + 60 * SECOND);
+  await life.workOnOutputs();
+}
+
+async function submitPriced(life: MeteredLife, { account }: Facts): Promise<void> {
+  if (account === null) throw new Error("this life has no account");
+  await grant(account, 100);
+  await life.meterLedger(account);
+  const task = { "Relay-Task-Id": life.id, "Relay-Callback-Url": CALLBACK_URL };
+  const headers = { ...task, "Relay-Account": account, "Relay-Credits": "60" };
+  await life.send(`/v1/submit/ark${ARK_PATH}`, { body: { model: MODEL }, headers });
+}
+
+/** Does the same as for a submission at a connection whose place becomes free a second after the submission. */
 async function liveQueued(life: MeteredLife, facts: Facts): Promise<void> {
   await life.occupy();
   const named = { "Relay-Task-Id": life.id, "Relay-Callback-Url": CALLBACK_URL };
@@ -349,6 +399,7 @@ async function count(of: Life): Promise<Meters> {
     "https://api.x.ai",
     after(400, () => xai(endAt)),
   );
+  outside.on(VIDEO, () => new Response(new Uint8Array(1_000), { headers: { "Content-Length": "1000" } }));
   outside.on(CALLBACK_URL, receiver ?? after(300, () => ({})));
   if (of.isTimedOut === true) hurry();
   vi.spyOn(Math, "random").mockReturnValue(0);

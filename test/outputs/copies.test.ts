@@ -29,7 +29,7 @@ import {
 useClock();
 
 const MIB = 1024 * 1024;
-const EXPIRES_AT = START_S + (7 * DAY_MS) / 1000;
+const EXPIRES_AT = START_S + (3 * DAY_MS) / 1000;
 
 /** Returns bytes that differ in every part, behind the first bytes of a WebM. */
 function longVideo(length: number): Uint8Array<ArrayBuffer> {
@@ -424,7 +424,7 @@ it("when the relay's links to the copies of a task's outputs expire, the copies 
   await copy(id);
   const alarm = await runInDurableObject(copierOf(id), (_, { storage }) => storage.getAlarm());
   expect(alarm).toBe(EXPIRES_AT * 1000);
-  pass(7 * DAY_MS);
+  pass(3 * DAY_MS);
   await copy(id);
   expect(await copiesOf(id)).toEqual([]);
   expect(await storedCopies(id)).toBeUndefined();

@@ -61,7 +61,7 @@ async function lifeOf(site: Site, count: number) {
   await copy(id);
   expect(await copiesOf(id)).toHaveLength(count);
   const reported = callsOf(taskRows);
-  pass(7 * DAY_MS);
+  pass(3 * DAY_MS);
   await copy(id);
   expect(await copiesOf(id)).toEqual([]);
   while ((await stored(id)).record !== undefined) await wake(id, DAY_MS);

@@ -147,7 +147,7 @@ describe("the relay's link to an output that the relay has copied", () => {
 
   it("the relay's link to a copied output is answered with 410 and the reason once the link has expired", async () => {
     const { link } = await copied();
-    pass(7 * DAY_MS);
+    pass(3 * DAY_MS);
     const response = await open(link);
     expect(response.headers.get("Access-Control-Allow-Origin")).toBe("*");
     expect(await refusal(response)).toEqual(GONE);
