@@ -6,6 +6,8 @@ import {
   FAILED_CALLBACK,
   IDLE_POLL,
   JOB_ENTRY,
+  KEPT_LIFE,
+  LATE_ROWS,
   LIVES as COUNTED,
   type Meters,
   plus,
@@ -14,7 +16,9 @@ import {
   PROGRESS_CALLBACK,
   READERS,
   REPEATED_ATTEMPT,
+  withAccount,
 } from "../../scripts/cost/lives.ts";
+import { outputMeters } from "../../scripts/cost/outputs.ts";
 import { countHours } from "../../src/index-db/count-hours.ts";
 import { TimeBudget } from "../../src/lib/time-budget.ts";
 import { anAccount, grant } from "../worker/accounts.ts";
@@ -59,6 +63,15 @@ const JOB = "cgt-20261122120000-abcde";
 const LIMITED = "ark-limited";
 const LIMITED_ENTRY = { provider: "ark", key: "test-only-ark-key", in_flight: 1 };
 
+/** The output of the life in which one is kept. */
+const KEPT_OUTPUT = {
+  outputs: 1,
+  outputMb: 1,
+  isChunked: false,
+  outputDays: 3,
+  copyMbPerSecond: 10,
+};
+
 interface Life {
   /** Words for titles that follow "a task that": the beginning and the end of such a task. */
   readonly kind: string;
@@ -71,6 +84,8 @@ interface Life {
   /** Connection at which the job runs; by default that of Ark. */
   readonly connection?: string;
   readonly receiver?: Site;
+  /** True when the relay keeps the output of the task, whose copy expires before the task. */
+  readonly isOutputKept?: true;
   /** True when the receiver never answers, so that the time limit of an attempt is to pass at once. */
   readonly isTimedOut?: boolean;
   /** Consumption of the task as docs/cost.md and `npm run cost` state it. */
@@ -89,7 +104,7 @@ const created = { model: "m", callback_url: CALLBACK_URL };
 
 const hooked = COUNTED["Ark with hooks, index"];
 const submitted = COUNTED["submitted, Ark with hooks, index"];
-const priced = COUNTED["submitted for an account at a price, Ark with hooks, index"];
+const priced = COUNTED["submitted for an account at a price, index"];
 const event = COUNTED["event, index"];
 const registered = COUNTED["registered, index"];
 const LIVES: readonly Life[] = [
@@ -156,15 +171,23 @@ const LIVES: readonly Life[] = [
     live: livePriced,
   },
   {
-    meters: COUNTED["the same, an output kept"],
+    meters: KEPT_LIFE,
     kind: "is submitted to ark for an account at a price and ends by a hook with an output that is kept, in a relay with an index",
     index: "works",
     hasAccount: true,
     live: liveKept,
     variables: { OUTPUTS: Reflect.get(env, "FILES") },
+    isOutputKept: true,
   },
   {
-    meters: COUNTED["Ark with hooks, index, first row after 300 s"],
+    meters: LATE_ROWS["registered, index"],
+    kind: "is registered, and ended by an event, in a relay with an index whose first rows are written after 300 s",
+    index: "works",
+    live: liveRegistered,
+    variables: { INDEX_DELAY_S: "300" },
+  },
+  {
+    meters: LATE_ROWS["Ark with hooks, index"],
     kind: "ends by a hook of ark in a relay with an index whose first rows are written after 300 s",
     index: "works",
     live: liveHooked,
@@ -284,15 +307,13 @@ async function livePriced(life: MeteredLife, facts: Facts): Promise<void> {
   await sendHooksOfSubmission(life, facts);
 }
 
-/** Does the same in a relay that keeps the output, until its links have expired. */
+/** Does the same in a relay that keeps the output. */
 async function liveKept(life: MeteredLife, facts: Facts): Promise<void> {
   await submitPriced(life, facts);
   await life.meterOutputs();
   await sendHooksOfSubmission(life, facts);
   await life.workOnOutputs();
   await life.settle();
-  await life.liveUntil(Date.now() + 60 * SECOND);
-  await life.workOnOutputs();
 }
 
 async function submitPriced(life: MeteredLife, { account }: Facts): Promise<void> {
@@ -399,7 +420,10 @@ async function count(of: Life): Promise<Meters> {
     "https://api.x.ai",
     after(400, () => xai(endAt)),
   );
-  outside.on(VIDEO, () => new Response(new Uint8Array(1_000), { headers: { "Content-Length": "1000" } }));
+  outside.on(
+    VIDEO,
+    () => new Response(new Uint8Array(1_000), { headers: { "Content-Length": "1000" } }),
+  );
   outside.on(CALLBACK_URL, receiver ?? after(300, () => ({})));
   if (of.isTimedOut === true) hurry();
   vi.spyOn(Math, "random").mockReturnValue(0);
@@ -411,6 +435,7 @@ async function count(of: Life): Promise<Meters> {
   await life.send(`/v1/tasks/${life.id}`);
   const hasRow = index === "works";
   const counted = hasRow ? await readByCount(life.id) : 0;
+  if (of.isOutputKept === true) await life.workOnOutputs();
   await life.liveUntil(Date.now() + 28 * DAY);
   expect(await life.isErased()).toBe(true);
   if (hasRow) await life.sweep();
@@ -562,6 +587,15 @@ it("a task that the relay submits costs no more than a registered task with an a
     ...Object.entries(JOB_ENTRY),
     ["subrequests", 3],
   ]);
+});
+
+it("a task of an account writes a row more in D1 at each write of its row, and an output that is kept adds to a task with an index exactly what docs/cost.md and `npm run cost` state", () => {
+  expect(withAccount(registered)).toEqual(COUNTED["registered with an account, index"]);
+  const { objectRequests, rowsWritten, d1Written, indexWrites } = withAccount(
+    outputMeters({ ...KEPT_OUTPUT, outputReads: 0 }),
+  );
+  const added = { objectRequests, rowsWritten, d1Written, indexWrites };
+  expect(plus(KEPT_LIFE, priced, -1)).toMatchObject(added);
 });
 
 it("a submission to a connection without a limit calls no queue and no object of a call, and uses what it used before there were limits", () => {

@@ -20,6 +20,7 @@ import { realMs, until } from "../worker/clock.ts";
 import { stubOf } from "../worker/objects.ts";
 import { started } from "../worker/started.ts";
 import type { Outside } from "../worker/outside.ts";
+import { VIDEO } from "../worker/tasks.ts";
 import { gated, metered, restartWith } from "./bindings.ts";
 import { DAY, db } from "./support.ts";
 
@@ -51,6 +52,7 @@ export class MeteredLife {
   readonly #log = (["log", "warn", "error"] as const).map((level) =>
     vi.spyOn(console, level).mockImplementation(() => undefined),
   );
+  #hasOutputs = false;
   #requests = 0;
   #queries = 0;
   #indexWrites = 0;
@@ -115,7 +117,8 @@ export class MeteredLife {
 
   /** Waits until no step of the task is due. */
   async settle(): Promise<void> {
-    await until(async () => isIdle(await this.#peek(), this.#index === "away"));
+    const hasWork = this.#index === "away" || this.#hasOutputs;
+    await until(async () => isIdle(await this.#peek(), hasWork));
     // The work loop sets its alarm in the turn after the last write.
     await realMs(1);
   }
@@ -179,6 +182,7 @@ export class MeteredLife {
 
   /** Binds a bucket to the object that copies the outputs of the task, and counts its rows. */
   async meterOutputs(): Promise<void> {
+    this.#hasOutputs = true;
     const copier = await this.#copier();
     await this.#configure(copier);
     this.#others.push(await meterStorage(copier));
@@ -235,7 +239,7 @@ export class MeteredLife {
     );
     const sent = this.#outside.sentTo("https://");
     const attempts = this.#outside.sentTo("https://client.");
-    const polls = sent.filter(({ method }) => method === "GET");
+    const polls = sent.filter(({ method, url }) => method === "GET" && url !== VIDEO);
     return {
       workerRequests: this.#requests,
       objectRequests,
@@ -281,9 +285,9 @@ function uncounted(kv: SyncKvStorage, key: string): unknown {
 /**
  * Tells whether a task has no step to take now: its alarm is set for the next one, that of a settled task for its
  * erasure.
- * @param isIndexAway true when the alarm of a settled task may be set for a write to the index.
+ * @param hasWork true when the alarm of a settled task may be set for a write to the index, or for an order to copy outputs.
  */
-function isIdle({ record, alarm }: Peeked, isIndexAway: boolean) {
+function isIdle({ record, alarm }: Peeked, hasWork: boolean) {
   const { callback, tracking } = Stored.parse(record);
   // A hook that claims the end of the job is followed by a poll at once.
   if (callback == null) return tracking?.poll?.hint == null;
@@ -291,7 +295,7 @@ function isIdle({ record, alarm }: Peeked, isIndexAway: boolean) {
   const { kind } = callback.state;
   const isPlanned = waitMs < WATCHDOG_MS / 2 || waitMs > WATCHDOG_MS;
   if (kind === "due") return isPlanned;
-  return kind !== "in_flight" && (waitMs > DAY || (isIndexAway && isPlanned && waitMs > 0));
+  return kind !== "in_flight" && (waitMs > DAY || (hasWork && isPlanned && waitMs > 0));
 }
 
 interface Peeked {

@@ -131,8 +131,7 @@ export function outputsFault(
     }),
     "a deletion that is not confirmed is ordered": !isDeletionLeft || to.order !== null,
     "the order to delete is repeated after a minute, or with an order that is planned already":
-      !isDeletionNew ||
-      isEqual(to.order, from.order ?? { retryAt: now + REPEATED_MS, tries: 0 }),
+      !isDeletionNew || isEqual(to.order, from.order ?? { retryAt: now + REPEATED_MS, tries: 0 }),
     "the end of a copy is one that was reported": ended.every(({ number, state }) =>
       history.copies.some((copy) => isEqual(copy, { number, state })),
     ),
@@ -185,18 +184,14 @@ export function deletionFault(
     "an output without a link of the relay cannot be deleted":
       (number !== null && from.length === 0) === (code === "unknown_output"),
     "an output that is deleted again stays as it is":
-      code !== null ||
-      from.some(({ kind }) => kind !== "deleted") ||
-      decision.kind === "unchanged",
+      code !== null || from.some(({ kind }) => kind !== "deleted") || decision.kind === "unchanged",
   });
 }
 
 /** Returns the states of the output with this number, or of all outputs. */
 function statesOf({ outputs }: TerminalTask, only: number | null): readonly Output["state"][] {
   const list = outputs?.list ?? [];
-  return list
-    .filter(({ number }) => only === null || number === only)
-    .map(({ state }) => state);
+  return list.filter(({ number }) => only === null || number === only).map(({ state }) => state);
 }
 
 /** Records what the object that copies outputs has reported of this task. */
