@@ -1,6 +1,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import { expect, it, vi } from "vitest";
 import { call, callWith, refusal } from "../worker/client.ts";
+import { logIn, outcome, submit as sendForm, visit } from "../worker/browser.ts";
 import { pass, realMs, until, useClock } from "../worker/clock.ts";
 import { wake } from "../worker/objects.ts";
 import { aCompletion, CALLBACK_URL, register, report } from "../worker/tasks.ts";
@@ -186,4 +187,20 @@ it("the account of a task and operators may delete its outputs, once the task ha
   expect((await call(path, { method: "DELETE", key })).status).toBe(204);
   expect((await deleteOutputs(id, key)).status).toBe(204);
   expect(await refusal(await deleteOutputs(crypto.randomUUID()))).toEqual(unknown);
+});
+
+it("the console's page of a task has a button that deletes its outputs, as long as there are any", async () => {
+  anUpstream(sending(VIDEO_BYTES));
+  const id = await completedWith([SOURCE]);
+  await copy(id);
+  const link = await linkOf(id);
+  const cookie = await logIn();
+  const page = async () => (await visit(`/tasks/${id}`, cookie)).text();
+  expect(await page()).toContain(`action="/tasks/${id}/outputs"`);
+  expect(outcome(await sendForm(`/tasks/${id}/outputs`, {}, cookie))).toEqual([
+    303,
+    `/tasks/${id}`,
+  ]);
+  await expectDeleted(await open(link));
+  expect(await page()).not.toContain(`action="/tasks/${id}/outputs"`);
 });

@@ -98,7 +98,8 @@ const JITTER = 0.2;
  * Returns the copies of those outputs that an order names. Their first tries are due at once. A file that is in the bucket
  * already needs none: it is only deleted with the others.
  */
-export function beginCopies({ outputs, deleted: _, ...order }: CopyOrder, now: number): Copies {
+export function beginCopies(given: CopyOrder, now: number): Copies {
+  const { outputs, deleted: _, ...order } = given;
   const open: OpenCopy = { kind: "open", retryAt: now, tries: 0, uploadId: null };
   const list = outputs.map(({ number, source, stored }): Copy => {
     const state: CopyState =
