@@ -61,7 +61,7 @@ function areTaken(task: TaskRecord): boolean {
   return isTerminal(task) && task.outputs !== null && hasStoredFiles(task.outputs);
 }
 
-/** Returns the task after the operator has deleted an output. */
+/** Returns the task after an output was deleted. */
 function without(task: TerminalTask, number: number): TerminalTask {
   return finish(task, { type: "delete_outputs", number }, LATER);
 }

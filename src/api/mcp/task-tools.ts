@@ -73,7 +73,8 @@ const OWN: { readonly [Name in OwnTool]: Tool & { definition: { name: Name } } }
   list_tasks: {
     definition: {
       name: "list_tasks",
-      description: "Lists tasks, newest first. A new task appears after half a minute or more; read_task has it at once.",
+      description:
+        "Lists tasks, newest first. A new task appears after half a minute or more; read_task has it at once.",
       inputSchema: inputSchemaOf(LIST.schema),
       annotations: { readOnlyHint: true },
     },
