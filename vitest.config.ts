@@ -84,7 +84,13 @@ export default defineConfig({
       // replaces; those of the index empty its tables.
       workerd("worker", ["test/worker/{,mcp/}*.test.ts"], false, { isolate: false }),
       workerd("worker-long", ["test/worker/long/*.test.ts"], false),
-      workerd("index", ["test/index/*.test.ts"], true, { isolate: false }),
+      workerd(
+        "index",
+        ["test/index/*.test.ts"],
+        true,
+        { isolate: false },
+        { r2Buckets: ["FILES"] },
+      ),
       workerd("outputs", ["test/outputs/*.test.ts"], false, { isolate: false }, OUTPUTS),
       // All files of a worker share one browser.
       node("browser", ["test/browser/**/*.test.ts"], { isolate: false }),

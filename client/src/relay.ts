@@ -190,6 +190,16 @@ export class TaskRelay {
     }
   }
 
+  /**
+   * Deletes the outputs of a task that has ended: the relay's links to them are dead, and it keeps no copy. The task
+   * stays. A repetition changes nothing.
+   */
+  async deleteOutputs(id: string, { signal }: CallOptions = {}): Promise<void> {
+    const options = { ...named(id), ...this.#options(signal) };
+    const { error, response } = await this.api.DELETE("/v1/tasks/{id}/outputs", options);
+    if (!response.ok) throw new RelayProblem(response, error);
+  }
+
   /** Erases a settled task. @returns false when there is no such task (any more). */
   async erase(id: string, { signal }: CallOptions = {}): Promise<boolean> {
     const options = { ...named(id), ...this.#options(signal) };

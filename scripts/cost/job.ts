@@ -5,15 +5,18 @@ import {
   type Meters,
   plus,
   POLLED_ONCE,
+  RELEASE,
   REPEATED_ATTEMPT,
+  withAccount,
 } from "./lives.ts";
-import { type OutputUse, outputUsage } from "./outputs.ts";
+import { outputMeters, type OutputUse, outputUsage } from "./outputs.ts";
 import { polledAlone } from "./polls.ts";
 import { streamUsage } from "./readers.ts";
 import {
   ASSUMED,
   gbMonths,
   OPERATIONS_PER_MESSAGE,
+  STORED_ENTRY,
   type Usage,
   usageOf,
   withUsage,
@@ -25,6 +28,10 @@ import {
  * days.
  */
 export interface Job extends OutputUse {
+  /** How the task begins, and how its end becomes known if no poll finds it. */
+  readonly life: JobLife;
+  /** How the account pays; `none` for a task without a price. */
+  readonly price: JobPrice;
   /** Fraction of the attempts that fail, from 0 to 1. */
   readonly retryRate: number;
   /** Time until a receiver answers, in milliseconds. */
@@ -43,6 +50,24 @@ export interface Job extends OutputUse {
   readonly isQueued: boolean;
 }
 
+/** Lives of a task, by the names that `npm run cost` takes, with those of docs/cost.md. */
+export const JOB_LIVES = {
+  event: "event, index",
+  registered: "registered, index",
+  hooks: "Ark with hooks, index",
+  submitted: "submitted, Ark with hooks, index",
+} as const satisfies Readonly<Record<string, keyof typeof LIVES>>;
+
+export type JobLife = keyof typeof JOB_LIVES;
+
+/** Lives of a submitted task by the price that its account pays. */
+const PRICED = {
+  fixed: LIVES["submitted for an account at a price, index"],
+  usage: plus(LIVES["submitted for an account at a price, index"], RELEASE),
+} as const;
+
+export type JobPrice = "none" | keyof typeof PRICED;
+
 /** Services with which the job can be done, by their names in the output: the relay and its alternatives. */
 export const CONTENDERS = {
   "Task Relay": relayUsage,
@@ -57,25 +82,28 @@ const MESSAGES_PER_BATCH = 10;
 
 /** Returns the mean number of billed operations of a task on a relay with an index. */
 function metersOf(job: Job): Meters {
-  const { retryRate, hasAccount } = job;
+  const { retryRate, hasAccount, price } = job;
   const repeated = plus(lifeOf(job), REPEATED_ATTEMPT, retryRate + retryRate ** 2);
   const sent = plus(repeated, FAILED_CALLBACK, retryRate ** 3);
-  return hasAccount ? plus(plus(sent, LIVES[ACCOUNT]), LIVES[NO_ACCOUNT], -1) : sent;
+  const own = hasAccount ? withAccount(sent) : sent;
+  if (price === "none") return own;
+  return plus(plus(own, PRICED[price]), withAccount(LIVES[JOB_LIVES.submitted]), -1);
 }
 
-/** Names of two lives of which only the first one has an account. */
-const [ACCOUNT, NO_ACCOUNT] = ["registered with an account, index", "registered, index"] as const;
-
-function lifeOf({ polls, pollLateness, jobS }: Job): Meters {
+function lifeOf({ life, polls, pollLateness, jobS }: Job): Meters {
   if (pollLateness !== null) return polledAlone(jobS, pollLateness);
-  if (polls === 0) return LIVES["registered, index"];
+  if (polls === 0) return LIVES[JOB_LIVES[life]];
   if (polls === 1) return POLLED_ONCE;
   return plus(LIVES["Ark polled six times, index"], IDLE_POLL, polls - POLLS_COUNTED);
 }
 
 function relayUsage(job: Job): Usage {
-  const read = withUsage(usageOf(metersOf(job), job), streamUsage(job.jobS), job.watchers);
-  return withUsage(read, outputUsage(job), 1);
+  const entries = job.life === "submitted" ? 1 : 0;
+  const task = withUsage(usageOf(metersOf(job), job), STORED_ENTRY, entries);
+  const read = withUsage(task, streamUsage(job.jobS), job.watchers);
+  const meters = outputMeters(job);
+  const own = job.hasAccount ? withAccount(meters) : meters;
+  return withUsage(read, outputUsage(job, own, job), 1);
 }
 
 /**

@@ -31,11 +31,21 @@ export const LIVES = {
   "Ark with hooks, index": meters(6, 8, 10, 6, 5, 20, 1, 10, 1, 2, 1),
   "submitted, Ark with hooks, index": meters(5, 10, 12, 8, 5, 20, 1, 13, 1, 2, 1),
   "queued, Ark with hooks, index": meters(5, 18, 27, 15, 5, 20, 2, 20, 1, 2, 1),
+  "submitted for an account at a price, index": meters(5, 11, 16, 10, 7, 20, 1, 14, 1, 2, 1),
   "Ark with hooks, index, job of 300 s": meters(6, 11, 14, 9, 5, 20, 1, 13, 4, 2, 1),
   "Ark with hooks, index, job of 900 s": meters(6, 22, 26, 20, 5, 22, 1, 25, 15, 3, 1),
   "Ark with hooks, index, receiver refuses 3 times": meters(6, 13, 21, 8, 10, 26, 4, 14, 1, 4, 3),
   "Ark with hooks, index, receiver hangs 3 times": meters(6, 12, 19, 8, 10, 26, 4, 14, 1, 4, 3),
   "Ark with hooks, index away for 28 days": meters(6, 15, 18, 13, 0, 0, 10, 17, 1, 9, 1),
+} as const;
+
+/** Consumption of the same task at a price, of which the relay keeps an output, until its copy and the task expire. */
+export const KEPT_LIFE = meters(5, 16, 26, 19, 9, 23, 1, 19, 1, 3, 1);
+
+/** Consumption of tasks whose rows are first written after 300 s (`INDEX_DELAY_S`), by the name of the life. */
+export const LATE_ROWS = {
+  "registered, index": meters(3, 4, 6, 5, 3, 17, 1, 5, 0, 1, 1),
+  "Ark with hooks, index": meters(6, 8, 11, 6, 3, 17, 1, 9, 1, 1, 1),
 } as const;
 
 /** Consumption that a reader adds to a registered task, for each kind of reader in docs/cost.md, by its name there. */
@@ -68,6 +78,11 @@ export const IDLE_POLL = meters(0, 1, 1, 1, 0, 0, 0, 1, 1, 0, 0);
 export const PROGRESS_CALLBACK = meters(0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 1);
 /** Consumption that a failed attempt which is followed by another one adds to a task with an index. */
 export const REPEATED_ATTEMPT = meters(0, 2, 5, 1, 2, 3, 1, 2, 0, 1, 1);
+/**
+ * Most that a price by usage adds to a task with a price: a call of the ledger that releases a part of the charge, and its
+ * rows (test/worker/cost.test.ts).
+ */
+export const RELEASE = meters(0, 1, 4, 0, 0, 0, 0, 1, 0, 0, 0);
 /** Consumption that the failure of the last attempt adds to a task with an index. */
 export const FAILED_CALLBACK = meters(0, 0, 0, 0, 1, 0, 1, 0, 0, 0, 0);
 
@@ -96,6 +111,14 @@ export const LISTENER = {
  * of an upstream.
  */
 export const CONSOLE_MINUTE = { workerRequests: 2, objectRequests: 3, d1Read: 1_224 } as const;
+
+/**
+ * Returns the consumption of a task with an account: each write of its row to the index is a row more, for an index of
+ * the table.
+ */
+export function withAccount(task: Meters): Meters {
+  return { ...task, d1Written: task.d1Written + task.indexWrites };
+}
 
 /** Adds the consumption of two tasks, that of the second one multiplied by a factor. */
 export function plus(a: Meters, b: Meters, factor = 1): Meters {

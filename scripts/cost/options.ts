@@ -1,4 +1,4 @@
-import type { Job } from "./job.ts";
+import type { Job, JobLife, JobPrice } from "./job.ts";
 import { DEADLINE_HOURS, POLL_LATENESS, pollsOf } from "./polls.ts";
 
 /** Arguments of `npm run cost`. */
@@ -13,18 +13,26 @@ export const USAGE = `Usage: npm run cost -- [options]
   --tasks 10M         number of tasks in a month, with k or M (default 1M)
   --retry-rate 0.1    fraction of the callback attempts that fail, 0 to 1 (default 0)
   --receiver-ms 300   time until a receiver answers, 0 to 25000 (default 300)
-  --polls 6           polls per job; 0 when your service reports the end (default 0)
+  --life hooks        event: your service reports the end alone; registered: after a registration;
+                      hooks: a job of Ark with hooks; submitted: the same, submitted by the relay
+                      (default registered)
+  --polls 6           instead of --life: polls per job until one finds its end (default 0)
   --poll-lateness 7   instead of --polls: POLL_LATENESS of a provider without hooks, 3 to 50
   --job-s 110         time that a job takes, in seconds, 1 to 259200 (default 110)
   --watchers 1        readers who hold a stream of each task until it ends, 0 to 64 (default 0)
   --outputs 1         outputs of each task that are kept in R2, 0 to 32 (default 0)
   --output-mb 10      size of an output, 1 to 4096 (default 10)
-  --output-days 7     OUTPUT_DAYS, 1 to 365 (default 7)
+  --output-days 3     OUTPUT_DAYS, 1 to 365 (default 3)
   --output-reads 3    how often each output is read (default 1)
+  --copy-mb-s 10      MB per second at which outputs come from upstreams, 0.1 to 100 (default 10)
   --chunked           upstreams state no length of outputs, so that copies are stored in parts
   --account           each task belongs to an account
+  --price fixed       price that accounts pay: none, fixed, or usage, of which a part is released
+                      (default none)
   --queue             writes rows of the index through the queue`;
 
+const LIVES: readonly JobLife[] = ["event", "registered", "hooks", "submitted"];
+const PRICES: readonly JobPrice[] = ["none", "fixed", "usage"];
 const FACTORS: ReadonlyMap<string, number> = new Map([
   ["", 1],
   ["k", 1_000],
@@ -49,14 +57,17 @@ export const DEFAULTS = {
   tasks: "1M",
   "retry-rate": "0",
   "receiver-ms": "300",
+  life: "registered",
   polls: "0",
   "poll-lateness": "",
   "job-s": "110",
   watchers: "0",
   outputs: "0",
   "output-mb": "10",
-  "output-days": "7",
+  "output-days": "3",
   "output-reads": "1",
+  "copy-mb-s": "10",
+  price: "none",
 } as const;
 
 /** Options of `npm run cost` without a value: true for those that are given. */
@@ -74,8 +85,18 @@ export function orderOf(
   const jobS = number("--job-s", values["job-s"], 1, MAX_JOB_S, true);
   const pollLateness = latenessOf(values);
   const polls = number("--polls", values.polls, 0, MAX_POLLS, true);
+  const life = oneOf("--life", values.life, LIVES);
+  if (life !== DEFAULTS.life && (polls > 0 || pollLateness !== null)) {
+    throw new WrongOption("--polls and --poll-lateness are lives of their own: leave --life out");
+  }
+  const price = oneOf("--price", values.price, PRICES);
+  if (price !== "none" && !account) {
+    throw new WrongOption("--price needs --account");
+  }
   return {
     tasks: tasksOf(values.tasks),
+    life,
+    price,
     retryRate: number("--retry-rate", values["retry-rate"], 0, 1, false),
     receiverMs: number("--receiver-ms", values["receiver-ms"], 0, MAX_RECEIVER_MS, true),
     polls: pollLateness === null ? polls : pollsOf(jobS, pollLateness),
@@ -86,6 +107,7 @@ export function orderOf(
     outputMb: number("--output-mb", values["output-mb"], 1, MAX_OUTPUT_MB, false),
     outputDays: number("--output-days", values["output-days"], 1, MAX_OUTPUT_DAYS, true),
     outputReads: number("--output-reads", values["output-reads"], 0, MAX_OUTPUT_READS, false),
+    copyMbPerSecond: number("--copy-mb-s", values["copy-mb-s"], 0.1, 100, false),
     isChunked: chunked,
     hasAccount: account,
     isQueued: queue,
@@ -106,6 +128,12 @@ function tasksOf(text: string): number {
   const tasks = Math.round(Number(digits) * (FACTORS.get(suffix) ?? 0) * 1e6) / 1e6;
   if (Number.isInteger(tasks) && tasks > 0 && tasks <= MAX_TASKS) return tasks;
   throw new WrongOption(`--tasks must be a number of tasks such as 500k or 10M, not "${text}"`);
+}
+
+function oneOf<Word extends string>(option: string, text: string, words: readonly Word[]): Word {
+  const word = words.find((each) => each === text);
+  if (word !== undefined) return word;
+  throw new WrongOption(`${option} must be one of ${words.join(", ")}, not "${text}"`);
 }
 
 function number(option: string, text: string, min: number, max: number, isWhole: boolean): number {

@@ -1,4 +1,5 @@
-import { ASSUMED, gbMonths, OBJECT_GB, type Usage } from "./usage.ts";
+import type { Meters } from "./lives.ts";
+import { ASSUMED, gbMonths, OBJECT_GB, type Setting, type Usage, usageOf } from "./usage.ts";
 
 /** The outputs (files) of each task that the relay keeps, and how they are read. */
 export interface OutputUse {
@@ -12,6 +13,8 @@ export interface OutputUse {
   readonly outputReads: number;
   /** True when the upstream states no length, so that a copy is stored in parts. */
   readonly isChunked: boolean;
+  /** Rate at which an output comes from its upstream, while the object that copies it is awake. */
+  readonly copyMbPerSecond: number;
 }
 
 /**
@@ -25,6 +28,19 @@ export const COPYING = {
   output: { rowsWritten: 2 },
   /** For each output that is stored in several parts: the id of its upload. */
   chunkedOutput: { rowsWritten: 1 },
+  /** For each task on a relay with an index: the report of the copies changes the row (test/index/life-cost.test.ts). */
+  indexed: { rowsWritten: 1, d1Written: 1, indexWrites: 1 },
+} as const;
+
+/**
+ * Consumption of the deletion of all outputs of a task by `DELETE /v1/tasks/{id}/outputs`, on a relay with an index, for a
+ * task with an account (test/outputs/copy-cost.test.ts counts the requests and the rows of objects).
+ */
+export const DELETION = {
+  workerRequests: 1,
+  objectRequests: 2,
+  rowsWritten: 4,
+  d1Written: 2,
 } as const;
 
 /** Calls of the bucket with which a request for a copy is answered: one looks at the copy, one gets its bytes. */
@@ -32,23 +48,47 @@ export const CALLS_PER_READ = 2;
 /** Size of a part (src/objects/output/store-copy.ts), in MB. */
 const PART_MB = (8 * 1024 * 1024) / 1e6;
 
-/** Returns what the outputs of one task use, without what the task uses itself. */
-export function outputUsage(use: OutputUse): Usage {
-  const { outputs, outputMb, outputDays, outputReads } = use;
-  if (outputs === 0) return {};
+/**
+ * Returns the consumption that the outputs of one task add to it on a relay with an index: of the object that copies
+ * them, and of those who read them.
+ */
+export function outputMeters(use: OutputUse): Meters {
+  const { outputs, outputReads } = use;
+  const none = { rowsRead: 0, d1Read: 0, logLines: 0, subrequests: 0, polls: 0, attempts: 0 };
   const { objectRequests } = COPYING.task;
-  const copyS = outputs * (outputMb / ASSUMED.copyMbPerSecond);
-  const seconds = objectRequests * ASSUMED.secondsPerObjectRequest + copyS;
-  const reads = outputs * outputReads;
+  const { d1Written, indexWrites } = COPYING.indexed;
+  const workerRequests = outputs * outputReads;
   return {
-    workerRequests: reads,
-    cpuMs: reads * ASSUMED.cpuMsPerRequest,
+    ...none,
+    workerRequests,
     objectRequests,
-    durationGbS: seconds * OBJECT_GB,
     rowsWritten: rowsOf(use),
+    d1Written,
+    indexWrites,
+  };
+}
+
+/**
+ * Returns what the outputs of one task use, without what the task uses itself.
+ * @param meters consumption that is counted, which is another one for the tasks of accounts.
+ */
+export function outputUsage(
+  use: OutputUse,
+  meters: Meters = outputMeters(use),
+  { isQueued }: Pick<Setting, "isQueued"> = { isQueued: false },
+): Usage {
+  const { outputs, outputMb, outputDays, outputReads, copyMbPerSecond } = use;
+  if (outputs === 0) return {};
+  const counted = usageOf(meters, { receiverMs: 0, isQueued });
+  const copyGbS = outputs * (outputMb / copyMbPerSecond) * OBJECT_GB;
+  return {
+    ...counted,
+    durationGbS: (counted.durationGbS ?? 0) + copyGbS,
     objectGbMonths: gbMonths(ASSUMED.objectBytes, outputDays),
+    // The row of the task is there without them.
+    d1GbMonths: 0,
     r2ClassA: outputs * writesOf(use),
-    r2ClassB: reads * CALLS_PER_READ,
+    r2ClassB: outputs * outputReads * CALLS_PER_READ,
     r2GbMonths: outputs * gbMonths(outputMb * 1e6, outputDays),
   };
 }
@@ -56,7 +96,8 @@ export function outputUsage(use: OutputUse): Usage {
 function rowsOf({ outputs, outputMb, isChunked }: OutputUse): number {
   const isParted = isChunked && outputMb >= PART_MB;
   const more = isParted ? COPYING.chunkedOutput.rowsWritten : 0;
-  return COPYING.task.rowsWritten + outputs * (COPYING.output.rowsWritten + more);
+  const { task, output, indexed } = COPYING;
+  return task.rowsWritten + indexed.rowsWritten + outputs * (output.rowsWritten + more);
 }
 
 /** Returns how many billed calls store one output: one, or one for each part, and two that begin and end an upload. */

@@ -1,4 +1,4 @@
-import { CONTENDERS } from "./job.ts";
+import { CONTENDERS, type JobLife, type JobPrice } from "./job.ts";
 import type { Order } from "./options.ts";
 import { PLAN_DOLLARS, type Price, PRICES } from "./prices.ts";
 import { streamUsage } from "./readers.ts";
@@ -36,12 +36,18 @@ export function report(order: Order): string {
   ].join("\n");
 }
 
+const PRICE_WORDS: Readonly<Record<JobPrice, string>> = {
+  none: "",
+  fixed: " at a fixed price",
+  usage: " at a price by usage",
+};
+
 function describe(order: Order): string {
-  const { tasks, retryRate, receiverMs, watchers, hasAccount, isQueued } = order;
+  const { tasks, retryRate, receiverMs, watchers, hasAccount, price, isQueued } = order;
   const index = isQueued ? "index through the queue" : "index";
   const failing = `${Number((retryRate * 100).toFixed(4))} % of the attempts fail`;
   return [
-    `${whole(tasks)} tasks${hasAccount ? " of accounts" : ""}`,
+    `${whole(tasks)} tasks${hasAccount ? ` of accounts${PRICE_WORDS[price]}` : ""}`,
     endOf(order),
     failing,
     `receivers take ${receiverMs} ms`,
@@ -51,8 +57,15 @@ function describe(order: Order): string {
   ].join(", ");
 }
 
-function endOf({ polls, pollLateness, jobS }: Order): string {
-  if (polls === 0) return "end reported";
+const BEGINNINGS: Readonly<Record<JobLife, string>> = {
+  event: "only the end reported",
+  registered: "registered, end reported",
+  hooks: "registered, hooks of the upstream",
+  submitted: "submitted, hooks of the upstream",
+};
+
+function endOf({ life, polls, pollLateness, jobS }: Order): string {
+  if (polls === 0) return BEGINNINGS[life];
   const by = pollLateness === null ? "" : ` of a job of ${jobS} s at POLL_LATENESS ${pollLateness}`;
   return `${polls} polls${by}`;
 }

@@ -14,6 +14,8 @@ export const ASSUMED = {
   secondsPerIndexWrite: 0.15,
   /** Rate at which an output comes from its upstream, while the object that copies it is awake. */
   copyMbPerSecond: 10,
+  /** The same for an upstream that is far away, at which documents price outputs too. */
+  slowCopyMbPerSecond: 1,
   /** Size of an object with a small record: an empty database of an object takes as much. */
   objectBytes: 12_288,
   objectDays: 28,
@@ -70,6 +72,11 @@ export function usageOf(meters: Meters, { receiverMs, isQueued }: Setting): Usag
 export function gbMonths(bytes: number, days: number): number {
   return ((bytes / 1e9) * days) / DAYS_PER_MONTH;
 }
+
+/** Storage of the entry that states to which task a submitted job belongs, which is kept as long as the task. */
+export const STORED_ENTRY: Usage = {
+  objectGbMonths: gbMonths(ASSUMED.jobEntryBytes, ASSUMED.objectDays),
+};
 
 /** Adds the units of two usages, those of the second one multiplied by a factor. */
 export function withUsage(usage: Usage, more: Usage, factor: number): Usage {

@@ -21,8 +21,9 @@ export interface Address {
 }
 
 /**
- * Returns the arguments with which `wrangler dev` listens on a known port and with which `PUBLIC_URL` is the
- * address that it prints. A `PUBLIC_URL` among the arguments or in `.dev.vars` is kept. No `PUBLIC_URL` is
+ * Returns the arguments with which `wrangler dev` listens on a known port, with which `PUBLIC_URL` is the
+ * address that it prints, and with which a new task is listed after a second. A `PUBLIC_URL` or `INDEX_DELAY_S` among
+ * the arguments or in `.dev.vars` is kept. No `PUBLIC_URL` is
  * added where others reach the relay at an address that is not known in advance: with a tunnel, on
  * Cloudflare's network, and on the port 0.
  * @param args arguments of `npm start`.
@@ -48,10 +49,13 @@ export function startArguments(
   // Without a given port, wrangler would choose another one when its default is taken.
   const listen = given === null ? ["--port", port] : [];
   const isElsewhere = values.tunnel === true || values.remote === true;
-  const isGiven = args.some((arg) => /^(?:--var=)?PUBLIC_URL:/.test(arg));
-  const isKept = isElsewhere || isGiven || readKey(devVars, "PUBLIC_URL") !== null;
+  const isGiven = (name: string) =>
+    args.some((arg) => new RegExp(`^(?:--var=)?${name}:`).test(arg)) ||
+    readKey(devVars, name) !== null;
+  const isKept = isElsewhere || isGiven("PUBLIC_URL");
   const publicUrl = isKept ? [] : ["--var", `PUBLIC_URL:${address.origin}`];
-  return { args: [...args, ...listen, ...publicUrl], address };
+  const delay = isGiven("INDEX_DELAY_S") ? [] : ["--var", "INDEX_DELAY_S:1"];
+  return { args: [...args, ...listen, ...publicUrl, ...delay], address };
 }
 
 function addressOf(port: string, ip: string, protocol: string): Address {

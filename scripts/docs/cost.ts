@@ -4,6 +4,7 @@ import {
   CONSOLE_MINUTE,
   JOB_ENTRY,
   JOB_READ,
+  LATE_ROWS,
   LISTENER,
   LIVES,
   type Meters,
@@ -11,7 +12,8 @@ import {
   READERS,
 } from "../cost/lives.ts";
 import { DEFAULTS, orderOf, USAGE } from "../cost/options.ts";
-import { CALLS_PER_READ, COPYING, type OutputUse, outputUsage } from "../cost/outputs.ts";
+import { CALLS_PER_READ, COPYING, DELETION, type OutputUse, outputUsage } from "../cost/outputs.ts";
+import { CONTENDERS, type Job } from "../cost/job.ts";
 import { DEADLINE_HOURS, endless, polledAlone, pollsOf } from "../cost/polls.ts";
 import { type Meter, PRICES } from "../cost/prices.ts";
 import { readerUsage, STREAM_SECONDS } from "../cost/readers.ts";
@@ -20,8 +22,8 @@ import {
   ASSUMED,
   type BillLine,
   billOf,
-  gbMonths,
   OBJECT_GB,
+  STORED_ENTRY,
   type Usage,
   usageOf,
   withUsage,
@@ -49,6 +51,8 @@ export function costDoc(page: string): string {
     readers: readersTable(),
     polled: polledTable(),
     outputs: outputsTable(),
+    "kept-lives": keptLivesTable(),
+    "first-rows": firstRowsTable(),
     calls: callsTable(),
     additions: additionsTable(),
     prices: pricesTable(),
@@ -66,11 +70,6 @@ function perMillion(usage: Usage): number {
 function lifeUsage(meters: Meters, receiverMs = RECEIVER_MS, isQueued = false): Usage {
   return usageOf(meters, { receiverMs, isQueued });
 }
-
-/** Storage of the entry that states to which task a submitted job belongs, which is kept as long as the task. */
-const STORED_ENTRY: Usage = {
-  objectGbMonths: gbMonths(ASSUMED.jobEntryBytes, ASSUMED.objectDays),
-};
 
 /** Usage of the entry of a submitted job; the life of a submitted task contains it. */
 export const JOB_ENTRY_USAGE: Usage = {
@@ -180,19 +179,20 @@ interface Addition {
 const OUTPUT: OutputUse = {
   outputs: 1,
   outputMb: 10,
-  outputDays: 7,
+  outputDays: 3,
   outputReads: 1,
   isChunked: false,
+  copyMbPerSecond: ASSUMED.copyMbPerSecond,
 };
 
 /** Tasks with one output, by their description in the table. */
 const OUTPUT_USES: Readonly<Record<string, OutputUse>> = {
-  "3 MB for 7 days, read once": { ...OUTPUT, outputMb: 3 },
-  "10 MB for 7 days, read once": OUTPUT,
-  "10 MB of unknown length for 7 days, read once": { ...OUTPUT, isChunked: true },
-  "10 MB for 7 days, read 20 times": { ...OUTPUT, outputReads: 20 },
+  "3 MB for 3 days, read once": { ...OUTPUT, outputMb: 3 },
+  "10 MB for 3 days, read once": OUTPUT,
+  "10 MB of unknown length for 3 days, read once": { ...OUTPUT, isChunked: true },
+  "10 MB for 3 days, read 20 times": { ...OUTPUT, outputReads: 20 },
   "10 MB for 28 days, read once": { ...OUTPUT, outputDays: 28 },
-  "100 MB for 7 days, read once": { ...OUTPUT, outputMb: 100 },
+  "100 MB for 3 days, read once": { ...OUTPUT, outputMb: 100 },
 };
 
 /** Columns of the table of outputs, each with the billed operations that it sums. */
@@ -202,14 +202,112 @@ const OUTPUT_COLUMNS: Readonly<Record<string, readonly Meter[]>> = {
   "reads of R2": ["r2ClassB"],
   "Worker requests and CPU": ["workerRequests", "cpuMs"],
   objects: ["objectRequests", "durationGbS", "rowsWritten", "objectGbMonths"],
+  D1: ["d1Written"],
 };
+
+/** A video of 50 MB. */
+const VIDEO: OutputUse = { ...OUTPUT, outputMb: 50 };
+/** A job that is submitted for an account at a price, with a video that is kept and read once. */
+const KEPT_JOB: Job = {
+  life: "submitted",
+  price: "fixed",
+  hasAccount: true,
+  retryRate: 0,
+  receiverMs: RECEIVER_MS,
+  polls: 0,
+  pollLateness: null,
+  jobS: 110,
+  watchers: 0,
+  isQueued: false,
+  ...VIDEO,
+};
+
+/** Whole lives with an output, by their description in the table. */
+const KEPT_JOBS: Readonly<Record<string, Job>> = {
+  "50 MB kept for 3 days, read once": KEPT_JOB,
+  "the same, at a price by usage": { ...KEPT_JOB, price: "usage" },
+  "the same, the length not stated": { ...KEPT_JOB, isChunked: true },
+  "the same, kept for 7 days": { ...KEPT_JOB, outputDays: 7 },
+};
+
+/** Heads of two sums: outputs come from the upstream at the assumed rate, or slowly. */
+const RATE_HEADS = [
+  `sum, at ${ASSUMED.copyMbPerSecond} MB/s`,
+  `at ${ASSUMED.slowCopyMbPerSecond} MB/s`,
+] as const;
 
 function outputsTable(): string {
   const rows = Object.entries(OUTPUT_USES).map(([title, use]) => {
     const { lines, dollars } = billOf(outputUsage(use), MILLION);
-    return [title, ...columnsOf(lines, OUTPUT_COLUMNS), dollars.toFixed(2)];
+    const slow = perMillion(outputUsage(slowly(use)));
+    return [title, ...columnsOf(lines, OUTPUT_COLUMNS), dollars.toFixed(2), slow.toFixed(2)];
   });
-  return `${table(["output", ...Object.keys(OUTPUT_COLUMNS), "sum"], rows)}\n\n${copyingText()}`;
+  const head = ["output", ...Object.keys(OUTPUT_COLUMNS), ...RATE_HEADS];
+  return `${table(head, rows)}\n\n${copyingText()}`;
+}
+
+/** Returns a use of outputs that come from a slow upstream. */
+function slowly<Use extends OutputUse>(use: Use): Use {
+  return { ...use, copyMbPerSecond: ASSUMED.slowCopyMbPerSecond };
+}
+
+/** Returns the price of a million whole lives with an output, by what it is, and that of the task in it. */
+export function keptLives() {
+  const relay = (job: Job) => perMillion(CONTENDERS["Task Relay"](job));
+  const lives = Object.entries(KEPT_JOBS).map(([title, job]) => {
+    return {
+      title,
+      task: relay({ ...job, outputs: 0 }),
+      dollars: relay(job),
+      slow: relay(slowly(job)),
+    };
+  });
+  const title = "the same, [deleted](outputs.md#copies) on its first day";
+  const job = { ...KEPT_JOB, outputDays: 1 };
+  const deletion = perMillion(deletionUsage());
+  const [dollars, slow] = [relay(job) + deletion, relay(slowly(job)) + deletion];
+  return [...lives, { title, task: relay({ ...job, outputs: 0 }), dollars, slow }];
+}
+
+function keptLivesTable(): string {
+  const rows = keptLives().map(({ title, task, dollars, slow }) => {
+    return [title, ...[task, dollars - task, dollars, slow].map((one) => one.toFixed(2))];
+  });
+  return table(
+    ["submitted for an account at a price, index", "task", "output", ...RATE_HEADS],
+    rows,
+  );
+}
+
+/** Returns what the deletion of the outputs of a task uses, with the write of its row. */
+function deletionUsage(): Usage {
+  const { workerRequests, objectRequests, rowsWritten, d1Written } = DELETION;
+  const { durationGbS = 0, ...requests } = requestsUsage({ workerRequests, objectRequests });
+  const written = ASSUMED.secondsPerIndexWrite * OBJECT_GB;
+  return { ...requests, durationGbS: durationGbS + written, rowsWritten, d1Written };
+}
+
+/** Returns the prices of lives whose rows are first written after 30 and after 300 seconds. */
+function firstRowsTable(): string {
+  const names = ["registered, index", "Ark with hooks, index"] as const;
+  const rows = names.map((name) => {
+    const [early, late] = [LIVES[name], LATE_ROWS[name]];
+    const [before, after] = [perMillion(lifeUsage(early)), perMillion(lifeUsage(late))];
+    const writes = `${early.indexWrites} → ${late.indexWrites}`;
+    const d1 = `${early.d1Written} → ${late.d1Written}`;
+    const own = `${early.rowsWritten} → ${late.rowsWritten}`;
+    return [
+      name,
+      writes,
+      d1,
+      own,
+      before.toFixed(2),
+      after.toFixed(2),
+      (after - before).toFixed(2),
+    ];
+  });
+  const head = ["life", "index writes", "D1 rows", "rows of objects", "30 s", "300 s", "saved"];
+  return table(head, rows);
 }
 
 function copyingText(): string {
@@ -217,7 +315,7 @@ function copyingText(): string {
   return [
     `- For each task with outputs, ${task.objectRequests} object requests (the order, the alarm that copies, the report to the task, the expiry, the erasure) and ${task.rowsWritten} rows; ${output.rowsWritten} rows more for each output, and ${chunkedOutput.rowsWritten} for each that is stored in parts.`,
     `- An output whose length the upstream states is one Class A operation. Another one that has 8 MiB or more is one for each part of 8 MiB, and two that begin and end the upload. Deletions are free.`,
-    "- With the index, one row in D1 for each report of copies that have ended, because the row of the task is written again, and one more when an output is lost (`test/index/outputs.test.ts`). The totals of copies add at most three written rows to each count of an hour, and none for a task.",
+    "- With the index, as here, the report of the copies is one more write of the row of the task: a row of the object and one in D1, with an account two, and one more when an output is lost (`test/index/outputs.test.ts`). The totals of copies add at most three written rows to each count of an hour, and none for a task.",
     `- A read is a request of the Worker and at most ${CALLS_PER_READ} Class B operations. A player asks for parts, so that one view may be several reads.`,
   ].join("\n");
 }
@@ -237,7 +335,7 @@ const CALL_COLUMNS: Readonly<Record<string, readonly Meter[]>> = {
 
 function callsTable(): string {
   const rows = [5, 60, 120].map((callS) => {
-    const use = { callS, pictureMb: 3, outputDays: 7, receiverMs: RECEIVER_MS };
+    const use = { callS, pictureMb: 3, outputDays: 3, receiverMs: RECEIVER_MS };
     const { lines, dollars } = billOf(callUsage(use), MILLION);
     return [`${callS} s`, ...columnsOf(lines, CALL_COLUMNS), dollars.toFixed(2)];
   });
@@ -384,10 +482,10 @@ function pricesTable(): string {
 function assumed(): string {
   const { cpuMsPerRequest, cpuMsPerComment, secondsPerObjectRequest } = ASSUMED;
   const { secondsPerPoll, secondsPerIndexWrite, objectBytes, objectDays } = ASSUMED;
-  const { indexRowBytes, indexRowDays, copyMbPerSecond } = ASSUMED;
+  const { indexRowBytes, indexRowDays, copyMbPerSecond, slowCopyMbPerSecond } = ASSUMED;
   return [
     `- ${cpuMsPerRequest} ms of CPU per request to the Worker, ${cpuMsPerComment} ms per comment that keeps a stream open;`,
-    `- time for which an object is awake and billed: ${secondsPerObjectRequest * 1_000} ms per request or alarm, ${RECEIVER_MS / 1_000} s per attempt, ${secondsPerPoll} s per poll, ${secondsPerIndexWrite} s per write to the index; the object that copies outputs also as long as they take at ${copyMbPerSecond} MB a second;`,
+    `- time for which an object is awake and billed: ${secondsPerObjectRequest * 1_000} ms per request or alarm, ${RECEIVER_MS / 1_000} s per attempt, ${secondsPerPoll} s per poll, ${secondsPerIndexWrite} s per write to the index; the object that copies outputs also as long as they take at ${copyMbPerSecond} MB a second. This assumption is the weakest, so that tables with outputs have both sums: an upstream on another continent may send ${slowCopyMbPerSecond} MB a second. With twice the time per request and half the CPU no other line moves by more than $0.20, that of many polls by $3;`,
     `- storage: ${objectBytes.toLocaleString("en-US")} bytes per object for ${objectDays} days (an empty database of an object takes that much), ${indexRowBytes} bytes in D1 for ${indexRowDays} days.`,
   ].join("\n");
 }

@@ -138,7 +138,7 @@ const OUTPUTS = {
   },
   OUTPUT_DAYS: {
     meaning:
-      "how long the relay's links to outputs work and their copies are kept; at most `RETENTION_DAYS`, which is the default where it is less than 7 days",
+      "how long the relay's links to outputs work and their copies are kept; at most `RETENTION_DAYS`, which is the default where it is less than 3 days",
   },
   MAX_OUTPUT_MB: {
     meaning: "largest output of which the relay keeps a copy",
@@ -192,6 +192,10 @@ const OPERATORS = {
   INDEX_RETENTION_DAYS: {
     meaning:
       "how long a settled task stays in the [index](index.md); at most `RETENTION_DAYS`, which is the default where it is less than 7 days. A task whose callback failed stays for `RETENTION_DAYS`",
+  },
+  INDEX_DELAY_S: {
+    meaning:
+      "age at which an open task gets its first row in the [index](index.md#how-a-row-is-written): lists, counts and metrics lack younger open tasks. A task that settles before is written once, which [costs less](cost.md#first-rows). `npm start` sets 1",
   },
   INDEX_SHARD_HOURS: {
     meaning:

@@ -53,7 +53,10 @@ import {
   listOfferVersionsDescription,
   readOfferDescription,
 } from "./offers/read-offers.openapi.ts";
-import { deleteOutputDescription } from "./outputs/delete-output.openapi.ts";
+import {
+  deleteOutputDescription,
+  deleteOutputsDescription,
+} from "./outputs/delete-outputs.openapi.ts";
 import { readOutputDescription } from "./outputs/read-output.openapi.ts";
 import { redeliverManyDescription } from "./callbacks/bulk-redelivery.openapi.ts";
 import { listTasksDescription } from "./search/list-tasks.openapi.ts";
@@ -156,5 +159,6 @@ export const DESCRIPTIONS: Readonly<Record<RouteId, RouteDescription>> = {
   wakeTasks: wakeTasksDescription,
   readHealth: readHealthDescription,
   readOutput: readOutputDescription,
+  deleteOutputs: deleteOutputsDescription,
   deleteOutput: deleteOutputDescription,
 };

@@ -53,7 +53,7 @@ import { registerTaskRoute } from "./tasks/register-task.ts";
 import { reportEventRoute } from "./tasks/report-event.ts";
 import { verifyCallbackRoute } from "./callbacks/verify-callback.ts";
 import { streamTask } from "./tasks/stream-task.ts";
-import { deleteOutputRoute } from "./outputs/delete-output.ts";
+import { deleteOutputRoute, deleteOutputsRoute } from "./outputs/delete-outputs.ts";
 import { readOutput } from "./outputs/read-output.ts";
 import type { Route } from "./http/route.ts";
 import { listen } from "./callbacks/listen.ts";
@@ -139,6 +139,7 @@ export const ROUTES = [
   wakeTasksRoute,
   readHealth,
   readOutput,
+  deleteOutputsRoute,
   deleteOutputRoute,
 ] as const satisfies readonly Route[];
 

@@ -1,6 +1,6 @@
 import { DEADLINE_EXTENSION } from "../core/policy.ts";
 import { failure, type Result, success } from "../core/result.ts";
-import { DAY_MS, HOUR_MS } from "../core/time.ts";
+import { DAY_MS, HOUR_MS, SECOND_MS } from "../core/time.ts";
 import type { ConfigIssue } from "./issue.ts";
 import { DEFAULT_INDEX_RETENTION_DAYS, type ParsedVariables } from "./variables.ts";
 
@@ -14,6 +14,8 @@ export interface IndexConfig {
    * be made.
    */
   readonly indexRetentionMs: number;
+  /** Time in milliseconds from the creation of a task to the first write of its row, while the task is open. */
+  readonly firstRowDelayMs: number;
   /** Names of the bound databases that together store the index (its shards), in order: `INDEX_DB`, `INDEX_DB_1` … */
   readonly indexDatabases: readonly string[];
   /**
@@ -50,7 +52,8 @@ export function parseIndexConfig(
     ...overlapIssues(indexDatabases.length, indexRetentionMs, data),
   ];
   if (issues.length > 0) return failure(issues);
-  return success({ isIndexed, indexRetentionMs, indexDatabases, indexShardMs });
+  const firstRowDelayMs = data.INDEX_DELAY_S * SECOND_MS;
+  return success({ isIndexed, indexRetentionMs, firstRowDelayMs, indexDatabases, indexShardMs });
 }
 
 function retentionIssues(retentionMs: number, { RETENTION_DAYS }: ParsedVariables): ConfigIssue[] {

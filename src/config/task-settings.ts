@@ -24,6 +24,7 @@ export function policyOf(
     taskDeadlineMs: config.taskDeadlineMs,
     retentionMs: config.retentionMs,
     indexRetentionMs: config.indexRetentionMs,
+    firstRowDelayMs: config.firstRowDelayMs,
     pausedAt: config.paused ? now : null,
     pausedHosts: NONE_PAUSED,
     polls: config.polls,

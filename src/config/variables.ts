@@ -30,7 +30,7 @@ export const DEFAULT_INDEX_RETENTION_DAYS = 7;
  * Number of days for which the links to outputs work when `OUTPUT_DAYS` is not set. If `RETENTION_DAYS` is smaller, its
  * value is used instead.
  */
-export const DEFAULT_OUTPUT_DAYS = 7;
+export const DEFAULT_OUTPUT_DAYS = 3;
 
 /**
  * Every variable of the relay with its default. A number is read in the unit that the variable's name states. The
@@ -93,6 +93,8 @@ export const Variables = z.object({
     { min: 1, max: 365, unit: "days" },
     `${DEFAULT_INDEX_RETENTION_DAYS}`,
   ),
+  // The deletion of an account asks the ledger about the tasks of the last ten minutes, which may lack a row.
+  INDEX_DELAY_S: wholeNumber("30", { min: 1, max: 300, unit: "s" }),
   INDEX_SHARD_HOURS: optionalNumber({ min: 1, max: 8760, unit: "hours" }),
   SANDBOX: flag(),
   LISTEN: flag(),

@@ -35,7 +35,7 @@ import { overviewPage } from "./overview/overview-page.tsx";
 import { runSandboxTask } from "./overview/first-steps.tsx";
 import { testPage, diagnoseTest, runTest } from "./send-test/send-test-page.tsx";
 import { searchPage } from "./search/search-page.ts";
-import { cancel, erase, redeliver, taskPage } from "./task/task-page.tsx";
+import { cancel, deleteOutputsForm, erase, redeliver, taskPage } from "./task/task-page.tsx";
 import { diagnose, doctorPage } from "./task/doctor-page.tsx";
 import {
   accountEndpointPage,
@@ -83,6 +83,7 @@ export const PAGES: readonly Page[] = [
   statusPage,
   redeliver,
   cancel,
+  deleteOutputsForm,
   erase,
   doctorPage,
   diagnose,

@@ -106,6 +106,11 @@ export interface Settings {
    * settled when it has ended and neither an attempt of its callback nor a refund has still to be made.
    */
   readonly indexRetentionMs: number;
+  /**
+   * Time in milliseconds from the creation of a task to the first write of its row to the index, while the task is open.
+   * If the task and its callback end within this time, the row is written only once.
+   */
+  readonly firstRowDelayMs: number;
   /** The current time in Unix milliseconds while the relay is paused; null otherwise. */
   readonly pausedAt: number | null;
   /**

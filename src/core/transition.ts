@@ -29,7 +29,7 @@ import { endKeptJobPoll } from "./events/kept-jobs.ts";
 import { endLatePoll } from "./events/late-results.ts";
 import { endIndexRow, rewriteIndexRow } from "./events/index-row-events.ts";
 import { endNotice } from "./events/operator-notice-end.ts";
-import { deleteOutput, endCopies, endCopyOrder } from "./events/output-copies.ts";
+import { deleteOutputs, endCopies, endCopyOrder } from "./events/output-copies.ts";
 import { endPoll } from "./events/polling.ts";
 import { refuseHook } from "./events/refused-hooks.ts";
 import { withoutRepeatedInput } from "./events/repeated-input.ts";
@@ -108,7 +108,7 @@ function decide(
       return endCall(record, event, policy, now);
     case "copies_ordered":
     case "copies_ended":
-    case "delete_output":
+    case "delete_outputs":
       return decideOnOutputs(record, event, policy, now);
     default:
       return unknownEvent(event);
@@ -211,8 +211,8 @@ function decideOnOutputs(
       return endCopyOrder(record, event, now);
     case "copies_ended":
       return endCopies(record, event, policy, now);
-    case "delete_output":
-      return deleteOutput(record, event, now);
+    case "delete_outputs":
+      return deleteOutputs(record, event, now);
   }
 }
 

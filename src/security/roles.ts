@@ -57,6 +57,8 @@ export const PERMISSIONS = {
   cancel: { operators: ["operate", "all"], accounts: ["full"] },
   /** Permission to make the relay send callbacks: redeliveries and test callbacks. */
   redeliver: { operators: ["operate", "all"], accounts: ["full"] },
+  /** Permission to delete outputs of tasks that have ended, i.e. the files that the tasks have generated. */
+  outputs: { operators: ["operate", "all"], accounts: ["full"] },
   /** Permission to read, change and delete the endpoints of an account, i.e. its named receivers of callbacks. */
   endpoints: { operators: ["operate", "all"], accounts: ["full"] },
   /**
@@ -70,7 +72,7 @@ export const PERMISSIONS = {
   secrets: { operators: ["all"], accounts: ["full"] },
   /**
    * Permission to book grants and adjustments, to create, change and delete accounts, to create and delete keys and
-   * secrets, to read the secrets of the relay itself, to erase tasks, and to delete outputs.
+   * secrets, to read the secrets of the relay itself, and to erase tasks.
    */
   administer: { operators: ["all"], accounts: [] },
 } as const satisfies Readonly<Record<string, Holders>>;

@@ -153,6 +153,18 @@ describe("a repeated request", () => {
   });
 });
 
+describe("deleteOutputs", () => {
+  it("the client's deleteOutputs resolves when the outputs are deleted, and rejects with task_open before the end of the task", async () => {
+    const { http, relay } = connect(new Response(null, { status: 204 }));
+    await relay.deleteOutputs(ID);
+    expect(http.requests.map(({ method, url }) => [method, url])).toEqual([
+      ["DELETE", expect.stringMatching(`/v1/tasks/${ID}/outputs$`)],
+    ]);
+    const refused = connect(refusal(409, "task_open"));
+    await expect(refused.relay.deleteOutputs(ID)).rejects.toMatchObject({ code: "task_open" });
+  });
+});
+
 describe("erase", () => {
   it.each([
     ["an existing", true, new Response(null, { status: 204 })],

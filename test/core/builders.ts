@@ -69,6 +69,7 @@ export function aPolicy(changes: Partial<Policy> = {}): Policy {
     taskDeadlineMs: 72 * HOUR,
     retentionMs: 28 * DAY,
     indexRetentionMs: 7 * DAY,
+    firstRowDelayMs: 30 * SECOND,
     pausedAt: null,
     pausedHosts: new Map(),
     polls: new Map([[CONNECTION, LIMITS]]),

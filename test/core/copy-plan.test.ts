@@ -3,6 +3,8 @@ import type { OrderedOutput } from "../../src/core/duties/copy-order.ts";
 import {
   beginCopies,
   type Copies,
+  deletedAgain,
+  dueDeletions,
   endReport,
   endTry,
   nextCopy,
@@ -10,6 +12,7 @@ import {
   type TryResult,
   unreported,
   wakeAt,
+  withoutCopies,
   withUpload,
 } from "../../src/objects/output/copy-plan.ts";
 import { type CopySlot, takeCopySlot } from "../../src/objects/output/copy-slots.ts";
@@ -25,7 +28,7 @@ function begun(count = 1, stored: readonly OrderedOutput[] = []): Copies {
   const outputs = [...copied, ...stored];
   const life = { recordedAt: NOW, expiresAt: NOW + 7 * DAY };
   const owner = { origin: ORIGIN, connection: null, customerKey: null };
-  return beginCopies({ taskId: ID, ...life, ...owner, outputs }, NOW);
+  return beginCopies({ taskId: ID, ...life, ...owner, outputs, deleted: [] }, NOW);
 }
 
 /** Returns the copies after a try of one of them that took no time. */
@@ -129,6 +132,16 @@ describe("the report to the task of copies that have ended", () => {
     const both = tried(first, KEPT, NOW, 2);
     const told = endReport(both, unreported(first), true, NOW + SECOND);
     expect(told.report).toEqual({ retryAt: NOW + SECOND, tries: 0 });
+  });
+
+  it("a deleted copy of which an interrupted try may still be stored is deleted once more after 15 minutes; one that is being made by this instance, or is there, is not", () => {
+    const started = startTry(startTry(begun(3), 1, NOW, 0), 2, NOW, 0);
+    const deleted = withoutCopies(started, [1, 2, 3], 2, NOW);
+    expect(wakeAt(deleted)).toBe(NOW + 15 * MINUTE);
+    expect(dueDeletions(deleted, NOW + 15 * MINUTE - 1)).toEqual([]);
+    expect(dueDeletions(deleted, NOW + 15 * MINUTE)).toEqual([1]);
+    expect(endTry(deleted, 2, KEPT, SOURCE_ENDS_AT, NOW)).toEqual(deleted);
+    expect(wakeAt(deletedAgain(deleted, [1]))).toBe(NOW + 7 * DAY);
   });
 
   it("once a task has accepted the report that all copies of its outputs have ended, the next alarm is set for the time at which the copies are deleted", () => {

@@ -37,7 +37,7 @@ async function linkTo(changes: Partial<LinkableOutput>, vars: object = {}) {
 describe("the relay's link to an output", () => {
   it("the relay's link to an output leads to OUTPUTS_URL, ends like the upstream's own link (.mp4, say), and can be read with the relay's own keys", async () => {
     const { links, outputKeys } = await linksOf({ ...BUCKET, PUBLIC_URL, OUTPUTS_URL });
-    expect(links?.lifeMs).toBe(7 * DAY);
+    expect(links?.lifeMs).toBe(3 * DAY);
     const link = new URL(links?.linkTo(OUTPUT) ?? "");
     expect(link.origin).toBe(OUTPUTS_URL);
     const [, , taskId = "", number = "", file = ""] = link.pathname.split("/");

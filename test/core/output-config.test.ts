@@ -15,7 +15,7 @@ describe("the configuration for outputs", () => {
     expect(outputsOf({})).toEqual({
       areOutputsKept: false,
       outputsOrigin: null,
-      outputLifeMs: 7 * DAY,
+      outputLifeMs: 3 * DAY,
       maxOutputBytes: 1024 * 1024 * 1024,
     });
   });
@@ -35,8 +35,8 @@ describe("the configuration for outputs", () => {
   it.each([
     ["1 day for OUTPUT_DAYS=1", { OUTPUT_DAYS: "1" }, 1],
     ["as long as tasks are kept for OUTPUT_DAYS=28", { OUTPUT_DAYS: 28 }, 28],
-    ["3 days when tasks are kept for 3 days", { RETENTION_DAYS: 3 }, 3],
-    ["7 days when tasks are kept for 90 days", { RETENTION_DAYS: 90 }, 7],
+    ["2 days when tasks are kept for 2 days", { RETENTION_DAYS: 2 }, 2],
+    ["3 days when tasks are kept for 90 days", { RETENTION_DAYS: 90 }, 3],
     ["60 days of 90 for OUTPUT_DAYS=60", { RETENTION_DAYS: 90, OUTPUT_DAYS: 60 }, 60],
   ])("the relay's links to outputs work for %s", (_what, vars, days) => {
     expect(outputsOf(vars).outputLifeMs).toBe(days * DAY);

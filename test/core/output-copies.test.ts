@@ -58,8 +58,11 @@ function aTaskWithOutputs(changes: Partial<TerminalTask> = {}): TerminalTask {
   return aFinishedTask({ body, outputs, ...changes });
 }
 
-function answers(isTaken: boolean, recordedAt = NOW): CopiesOrderedEvent {
-  return { type: "copies_ordered", recordedAt, isTaken };
+function answers(
+  isTaken: boolean,
+  { recordedAt = NOW, deleted = [] }: Partial<CopiesOrderedEvent> = {},
+): CopiesOrderedEvent {
+  return { type: "copies_ordered", recordedAt, isTaken, deleted };
 }
 
 function ends(...ended: readonly NumberedCopy[]): CopiesEndedEvent {
@@ -95,6 +98,7 @@ describe("the order to copy the outputs of a task", () => {
       connection: null,
       customerKey: null,
       outputs: [{ number: 1, source: VIDEO }],
+      deleted: [],
       isUnproven: true,
     });
     expect(firstOrderOf(ended, ended)).toBeNull();
@@ -121,8 +125,8 @@ describe("the order to copy the outputs of a task", () => {
   });
 
   it("the answer to an order to copy the outputs of an earlier task changes nothing of the present task with the same id", () => {
-    expectUnchanged(task, answers(true, NOW - MINUTE));
-    expectUnchanged(task, answers(false, NOW - MINUTE));
+    expectUnchanged(task, answers(true, { recordedAt: NOW - MINUTE }));
+    expectUnchanged(task, answers(false, { recordedAt: NOW - MINUTE }));
   });
 
   it.each([
@@ -171,16 +175,20 @@ describe("the order to copy the outputs of a task", () => {
   });
 });
 
-describe("the order to delete an output", () => {
+describe("the order to delete outputs", () => {
   const task = aTaskWithOutputs();
-  const deletion = { type: "delete_output", number: 1 } as const;
+  const deletion = { type: "delete_outputs", number: 1 } as const;
+  const ofAll = { type: "delete_outputs", number: null } as const;
 
   it("after an order to delete an output, a new version of the task shows it as deleted; the output is not copied, and no later report about its copy changes this", () => {
     const deleted = apply(task, deletion, NOW + SECOND);
     if (!isTerminal(deleted) || deleted.outputs === null) throw new Error("no outputs");
     expect(deleted.version).toBeGreaterThan(task.version);
     expect(outputsIn(deleted)).toMatchObject([{ reason: "deleted" }, {}, {}]);
-    expect(orderOf(deleted, deleted.outputs).outputs).toMatchObject([{ number: 3 }]);
+    expect(orderOf(deleted, deleted.outputs)).toMatchObject({
+      outputs: [{ number: 3 }],
+      deleted: [1],
+    });
     const reported = after(deleted, ends({ number: 1, state: KEPT }, { number: 3, state: KEPT }));
     expect(outputsIn(reported)).toMatchObject([{ reason: "deleted" }, {}, { kept: true }]);
     expect(transition(deleted, deletion, POLICY, NOW + MINUTE)).toEqual({
@@ -189,23 +197,57 @@ describe("the order to delete an output", () => {
     });
   });
 
-  it("an order to delete an output also ends the orders to copy when the task has no other output left to copy", () => {
-    const one = apply(task, deletion, NOW + SECOND);
-    expect(orderCopies(one, POLICY)?.step(NOW).order.outputs).toMatchObject([{ number: 3 }]);
-    const both = apply(one, { ...deletion, number: 3 }, NOW + 2 * SECOND);
-    expect(both).toMatchObject({ outputs: { order: null } });
-    expect(orderCopies(both, POLICY)).toBeNull();
+  it("an order to delete all outputs deletes those that have links of the relay, and changes nothing of a task without any", () => {
+    const deleted = apply(after(task, ends({ number: 1, state: KEPT })), ofAll, NOW + 2 * MINUTE);
+    if (!isTerminal(deleted) || deleted.outputs === null) throw new Error("no outputs");
+    const gone = { kept: false, reason: "deleted" };
+    expect(outputsIn(deleted)).toMatchObject([gone, { reason: "own_link" }, gone]);
+    expect(deleted.body).toBe(task.body);
+    expect(orderOf(deleted, deleted.outputs)).toMatchObject({ outputs: [], deleted: [1, 3] });
+    expectUnchanged(deleted, ofAll);
+    expectUnchanged(aFinishedTask(), ofAll);
+  });
+
+  it("the deletion of copies is ordered after a minute, and again until an order that names all of them is accepted; the end of another copy does not end this", () => {
+    const copied = after(task, ends({ number: 1, state: KEPT }));
+    const one = apply(copied, deletion, NOW + 2 * MINUTE);
+    expect(orderCopies(one, POLICY)?.dueAt).toBe(NOW + 3 * MINUTE);
+    if (!isTerminal(one)) throw new Error("not ended");
+    expect(orderCopies(after(one, ends({ number: 3, state: KEPT })), POLICY)).not.toBeNull();
+    const both = apply(one, ofAll, NOW + 3 * MINUTE);
+    const order = orderCopies(both, POLICY)?.step(NOW).order;
+    expect(order).toMatchObject({ outputs: [], deleted: [1, 3] });
+    const early = apply(both, answers(true, { deleted: [1] }), NOW + 4 * MINUTE);
+    expect(orderCopies(early, POLICY)?.step(NOW).order.deleted).toEqual([3]);
+    const late = apply(early, answers(false, { deleted: [3] }), NOW + 5 * MINUTE);
+    expect(orderCopies(late, POLICY)?.dueAt).toBe(NOW + 5 * MINUTE + 5 * SECOND);
+    expect(orderCopies(apply(late, answers(true, { deleted: [3] }), NOW + DAY), POLICY)).toBeNull();
+  });
+
+  it("an output that was never copied, because the relay passes it on or its copy was given up, is deleted without an order", () => {
+    const { outputs } = task;
+    if (outputs === null) throw new Error("no outputs");
+    const list = outputs.list.map((output, index) => {
+      const state = index === 0 ? LOST : ({ kind: "streamed" } as const);
+      return { ...output, state };
+    });
+    const passing = aTaskWithOutputs({ outputs: { ...outputs, list, order: null } });
+    const deleted = apply(passing, ofAll, NOW + SECOND);
+    expect(deleted).toMatchObject({ outputs: { order: null } });
+    if (!isTerminal(deleted)) throw new Error("not ended");
+    expect(outputsIn(deleted)).toMatchObject([{ reason: "deleted" }, {}, { reason: "deleted" }]);
   });
 
   it.each([
     ["an output with the upstream's own link", task, 2, "unknown_output"],
     ["an output that the task does not have", task, 9, "unknown_output"],
     ["an output of a task that is open", anOpenTask(), 1, "task_open"],
+    ["all outputs of a task that is open", anOpenTask(), null, "task_open"],
     ["an output of a task that does not exist", null, 1, "unknown_task"],
-    ["an output of a task whose price is being charged", aChargingTask(), 1, "unknown_task"],
+    ["all outputs of a task whose price is being charged", aChargingTask(), null, "unknown_task"],
     ["an output of a task without outputs", aFinishedTask(), 1, "unknown_output"],
-  ])("an order to delete an output is refused for %s", (_, record, number, code) => {
-    const decision = transition(record, { type: "delete_output", number }, POLICY, NOW);
+  ])("an order to delete outputs is refused for %s", (_, record, number, code) => {
+    const decision = transition(record, { type: "delete_outputs", number }, POLICY, NOW);
     expect(decision).toMatchObject({ kind: "reject", rejection: { code } });
   });
 });

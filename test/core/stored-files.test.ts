@@ -61,9 +61,9 @@ function areTaken(task: TaskRecord): boolean {
   return isTerminal(task) && task.outputs !== null && hasStoredFiles(task.outputs);
 }
 
-/** Returns the task after the operator has deleted an output. */
+/** Returns the task after an output was deleted. */
 function without(task: TerminalTask, number: number): TerminalTask {
-  return finish(task, { type: "delete_output", number }, LATER);
+  return finish(task, { type: "delete_outputs", number }, LATER);
 }
 
 describe("a result whose files were in the upstream's answer to a call", () => {
@@ -194,13 +194,17 @@ describe("the order to keep files that were in an answer", () => {
     expect(firstOrderOf(calling, whole)?.outputs).toMatchObject([{ number: 1 }]);
   });
 
-  it("a deleted file leaves the order, which goes on as long as another file is to be kept", () => {
+  it("a deleted file leaves the order, which goes on as long as another file is to be kept, or the deletion is not confirmed", () => {
     const [one, all] = [without(task, 1), [1, 2, 3].reduce(without, task)];
     const numbersOf = ({ outputs }: TerminalTask) =>
       outputs && orderOf(one, outputs).outputs.map(({ number }) => number);
     expect([numbersOf(one), numbersOf(all)]).toEqual([[0, 2, 3], [0]]);
     expect(all.outputs?.order).not.toBeNull();
-    expect(without(endedWith({ files: [PNG] }), 1).outputs?.order).toBeNull();
+    const none = without(endedWith({ files: [PNG] }), 1);
+    expect(none.outputs?.order).not.toBeNull();
+    const taken = { type: "copies_ordered", isTaken: true, deleted: [1] } as const;
+    const confirmed = finish(none, { ...taken, recordedAt: none.recordedAt }, LATER);
+    expect(confirmed.outputs?.order).toBeNull();
   });
 
   it("before a task is erased, its files and its answer are deleted", () => {

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import COST_PAGE from "../../docs/cost.md?raw";
 import README from "../../README.md?raw";
-import { CONTENDERS, type Job } from "../../scripts/cost/job.ts";
+import { CONTENDERS, type Job, JOB_LIVES } from "../../scripts/cost/job.ts";
 import { IDLE_POLL, LIVES, type Meters, plus, POLLED_ALONE } from "../../scripts/cost/lives.ts";
 import { DEFAULTS, type Order, orderOf, USAGE, WrongOption } from "../../scripts/cost/options.ts";
 import { outputUsage } from "../../scripts/cost/outputs.ts";
@@ -10,7 +10,7 @@ import { PRICES } from "../../scripts/cost/prices.ts";
 import { streamUsage } from "../../scripts/cost/readers.ts";
 import { report } from "../../scripts/cost/report.ts";
 import { billOf, OBJECT_GB, OPERATIONS_PER_MESSAGE, usageOf } from "../../scripts/cost/usage.ts";
-import { JOB_ENTRY_USAGE, lifeBills } from "../../scripts/docs/cost.ts";
+import { JOB_ENTRY_USAGE, keptLives, lifeBills } from "../../scripts/docs/cost.ts";
 import { VARIABLE_DESCRIPTIONS } from "../../scripts/docs/variables.ts";
 
 const MILLION = 1_000_000;
@@ -93,9 +93,10 @@ it("scripts/cost has the same default and range of POLL_LATENESS and the same de
   expect(hours?.fallback).toBe(`${DEADLINE_HOURS}`);
 });
 
+const PRICES_IN_README = README.split("\n").find((line) => line.startsWith("At the list")) ?? "";
+
 it("the README rounds the prices of docs/cost.md to dollars", () => {
-  const sentence = README.split("\n").find((line) => line.startsWith("At the list prices")) ?? "";
-  const stated = [...sentence.matchAll(/\$(\d+)/g)].map(([, dollars]) => Number(dollars));
+  const stated = [...PRICES_IN_README.matchAll(/\$(\d+)/g)].map(([, dollars]) => Number(dollars));
   const named: readonly (keyof typeof LIVES)[] = [
     "event, no index",
     "event, index",
@@ -105,7 +106,27 @@ it("the README rounds the prices of docs/cost.md to dollars", () => {
     "Ark with hooks, index, receiver hangs 3 times",
   ];
   const bills = new Map(lifeBills());
-  expect(stated).toEqual(named.map((name) => Math.round(bills.get(name)?.dollars ?? NaN)));
+  const [kept = NaN] = keptLives().map(({ dollars }) => dollars);
+  const prices = [...named.map((name) => bills.get(name)?.dollars ?? NaN), kept];
+  expect(stated).toEqual(prices.map(Math.round));
+});
+
+it("`npm run cost` gives, with the options that the README names beside a price, this price", () => {
+  const commands = [...PRICES_IN_README.matchAll(/\$(\d+)[^$]*?\(`(?:npm run cost|(--[^`]*))`\)/g)];
+  expect(commands).toHaveLength(5);
+  for (const [, dollars, options = ""] of commands) {
+    const bill = billOf(CONTENDERS["Task Relay"](orderOf(...given(options))), MILLION);
+    expect([options, Math.round(bill.dollars)]).toEqual([options, Number(dollars)]);
+  }
+});
+
+it("`npm run cost` gives for each life that it names the price of docs/cost.md", () => {
+  const bills = new Map(lifeBills());
+  for (const [life, name] of Object.entries(JOB_LIVES)) {
+    const order = orderOf(...given(`--life ${life}`));
+    const { dollars } = billOf(CONTENDERS["Task Relay"](order), MILLION);
+    expect([life, dollars]).toEqual([life, expect.closeTo(bills.get(name)?.dollars ?? NaN)]);
+  }
 });
 
 /** Returns the values of a command line in the form that `npm run cost` gets from its parser. */
@@ -122,6 +143,8 @@ function given(options: string) {
 }
 
 const JOB: Job = {
+  life: "registered",
+  price: "none",
   retryRate: 0,
   receiverMs: 300,
   polls: 0,
@@ -130,8 +153,9 @@ const JOB: Job = {
   watchers: 0,
   outputs: 0,
   outputMb: 10,
-  outputDays: 7,
+  outputDays: 3,
   outputReads: 1,
+  copyMbPerSecond: 10,
   isChunked: false,
   hasAccount: false,
   isQueued: false,
@@ -148,6 +172,8 @@ it.each<readonly [string, readonly number[], Job]>([
     { ...JOB, isQueued: true },
   ],
   ["of accounts", [19.92, 20.33, 2.97, 11.68], { ...JOB, hasAccount: true }],
+  ["that only report their end", [11.95, 19.97, 2.61, 11.32], { ...JOB, life: "event" }],
+  ["with hooks", [23.19, 21.47, 5.34, 23.12], { ...JOB, life: "hooks" }],
   ["each read by two streams", [20.24, 20.33, 2.97, 11.68], { ...JOB, watchers: 2 }],
   [
     "without hooks whose jobs of 600 s are polled at POLL_LATENESS 20",
@@ -203,6 +229,11 @@ it.each<readonly [string, string, Partial<Order>]>([
     "--poll-lateness 20 --job-s 600 --watchers 64 --account",
     { polls: 34, pollLateness: 20, jobS: 600, watchers: 64, hasAccount: true },
   ],
+  [
+    "with a life, a price and a rate of copies",
+    "--life submitted --account --price usage --copy-mb-s 0.5",
+    { life: "submitted", hasAccount: true, price: "usage", copyMbPerSecond: 0.5 },
+  ],
 ])(
   "`npm run cost` reads its options, and takes the defaults of those left out, when called %s",
   (_what, options, order) => {
@@ -220,6 +251,13 @@ it.each([
   ["--poll-lateness 2", '--poll-lateness must be a whole number from 3 to 50, not "2"'],
   ["--poll-lateness x", '--poll-lateness must be a whole number from 3 to 50, not "x"'],
   ["--poll-lateness 7 --polls 6", "--poll-lateness decides the number of polls: leave --polls out"],
+  ["--life x", '--life must be one of event, registered, hooks, submitted, not "x"'],
+  [
+    "--life hooks --polls 6",
+    "--polls and --poll-lateness are lives of their own: leave --life out",
+  ],
+  ["--price fixed", "--price needs --account"],
+  ["--copy-mb-s 0", '--copy-mb-s must be a number from 0.1 to 100, not "0"'],
   ["--job-s 0", '--job-s must be a whole number from 1 to 259200, not "0"'],
   ["--watchers 65", '--watchers must be a whole number from 0 to 64, not "65"'],
   ["--watchers 1.5", '--watchers must be a whole number from 0 to 64, not "1.5"'],
@@ -235,8 +273,9 @@ it.each([
 });
 
 it("scripts/cost bills for an output its storage for OUTPUT_DAYS, two calls for each read, and one write or, in parts of 8 MiB, a write for each part and two more", () => {
-  const use = { outputs: 1, outputMb: 10, outputDays: 15, outputReads: 3, isChunked: false };
-  const [one, chunked] = [use, { ...use, isChunked: true }].map(outputUsage);
+  const size = { outputs: 1, outputMb: 10, isChunked: false };
+  const use = { ...size, outputDays: 15, outputReads: 3, copyMbPerSecond: 10 };
+  const [one, chunked] = [outputUsage(use), outputUsage({ ...use, isChunked: true })];
   expect(one).toMatchObject({ r2ClassA: 1, r2ClassB: 6, r2GbMonths: 0.005, workerRequests: 3 });
   expect(chunked).toMatchObject({ r2ClassA: 4, r2ClassB: 6, r2GbMonths: 0.005 });
   expect(outputUsage({ ...use, outputs: 2 })).toMatchObject({ r2ClassA: 2, r2ClassB: 12 });
@@ -248,7 +287,7 @@ it("`npm run cost` adds the cost of outputs to the bill of the relay alone, not 
   const [plain, withOutputs] = ["", "--outputs 2 --output-mb 10"].map((options) =>
     report(orderOf(...given(options))).split("\n"),
   );
-  expect(withOutputs?.[0]).toContain("2 outputs of 10 MB kept for 7 days and read once, index");
+  expect(withOutputs?.[0]).toContain("2 outputs of 10 MB kept for 3 days and read once, index");
   expect(withOutputs?.join("\n")).toContain("storage of R2");
   expect(withOutputs?.find((line) => line.startsWith("Queues"))).toBe(
     plain?.find((line) => line.startsWith("Queues")),

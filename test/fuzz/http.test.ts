@@ -114,12 +114,12 @@ it("when the connection to a Durable Object is lost during a call, the relay rep
   ]);
   expect(Object.fromEntries(names)).toEqual({
     TaskObject:
-      "deleteOutput endCall endCopies endSubmission followUp holdsPlace hook inspect isKnown isOpen outputOfJob placeOfOutput read readAnswer readByLink readJob refuseCall rewriteIndexRow startCall wake",
+      "deleteOutputs endCall endCopies endSubmission followUp holdsPlace hook inspect isKnown isOpen outputOfJob placeOfOutput read readAnswer readByLink readJob refuseCall rewriteIndexRow startCall wake",
     AccountObject:
       "charge deleteEndpoint describe endpoint endpoints noteSettings profile putEndpoint recentlyCharged refund release spend useListedKey",
     ConnectionObject: "connectionState hooklessTasks",
     DeploymentObject: "endSession hostPauses isSessionEnded pauseHost resumeHost",
-    OutputObject: "copy delete deleteOne",
+    OutputObject: "copy delete",
     CallObject: "begin drop follow",
     QueueObject: "ask leave position refuse state",
     OfferBookObject: "read versions",

@@ -52,6 +52,7 @@ const NEEDS_SETTLED_TASK = [
   "POST /v1/tasks/{id}/verify",
   "POST /v1/tasks/{id}/redeliver",
   "DELETE /v1/tasks/{id}",
+  "DELETE /v1/tasks/{id}/outputs",
   "DELETE /v1/tasks/{id}/outputs/{output}",
 ];
 

@@ -1,3 +1,4 @@
+import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import * as z from "zod";
 import {
@@ -5,6 +6,8 @@ import {
   FAILED_CALLBACK,
   IDLE_POLL,
   JOB_ENTRY,
+  KEPT_LIFE,
+  LATE_ROWS,
   LIVES as COUNTED,
   type Meters,
   plus,
@@ -13,10 +16,12 @@ import {
   PROGRESS_CALLBACK,
   READERS,
   REPEATED_ATTEMPT,
+  withAccount,
 } from "../../scripts/cost/lives.ts";
+import { outputMeters } from "../../scripts/cost/outputs.ts";
 import { countHours } from "../../src/index-db/count-hours.ts";
 import { TimeBudget } from "../../src/lib/time-budget.ts";
-import { anAccount } from "../worker/accounts.ts";
+import { anAccount, grant } from "../worker/accounts.ts";
 import { HTML, logIn } from "../worker/browser.ts";
 import { pass, START, until } from "../worker/clock.ts";
 import { anOutside, answering, type Outside, type Site } from "../worker/outside.ts";
@@ -58,6 +63,15 @@ const JOB = "cgt-20261122120000-abcde";
 const LIMITED = "ark-limited";
 const LIMITED_ENTRY = { provider: "ark", key: "test-only-ark-key", in_flight: 1 };
 
+/** The output of the life in which one is kept. */
+const KEPT_OUTPUT = {
+  outputs: 1,
+  outputMb: 1,
+  isChunked: false,
+  outputDays: 3,
+  copyMbPerSecond: 10,
+};
+
 interface Life {
   /** Words for titles that follow "a task that": the beginning and the end of such a task. */
   readonly kind: string;
@@ -66,10 +80,12 @@ interface Life {
   /** End of the job; Unix milliseconds. */
   readonly endAt?: number;
   readonly hasAccount?: boolean;
-  readonly variables?: Readonly<Record<string, string>>;
+  readonly variables?: Readonly<Record<string, unknown>>;
   /** Connection at which the job runs; by default that of Ark. */
   readonly connection?: string;
   readonly receiver?: Site;
+  /** True when the relay keeps the output of the task, whose copy expires before the task. */
+  readonly isOutputKept?: true;
   /** True when the receiver never answers, so that the time limit of an attempt is to pass at once. */
   readonly isTimedOut?: boolean;
   /** Consumption of the task as docs/cost.md and `npm run cost` state it. */
@@ -88,6 +104,7 @@ const created = { model: "m", callback_url: CALLBACK_URL };
 
 const hooked = COUNTED["Ark with hooks, index"];
 const submitted = COUNTED["submitted, Ark with hooks, index"];
+const priced = COUNTED["submitted for an account at a price, index"];
 const event = COUNTED["event, index"];
 const registered = COUNTED["registered, index"];
 const LIVES: readonly Life[] = [
@@ -145,6 +162,36 @@ const LIVES: readonly Life[] = [
     live: liveQueued,
     connection: LIMITED,
     variables: { CONNECTIONS: JSON.stringify({ [LIMITED]: { ...LIMITED_ENTRY } }) },
+  },
+  {
+    meters: priced,
+    kind: "is submitted to ark for an account at a price and ends by a hook, in a relay with an index",
+    index: "works",
+    hasAccount: true,
+    live: livePriced,
+  },
+  {
+    meters: KEPT_LIFE,
+    kind: "is submitted to ark for an account at a price and ends by a hook with an output that is kept, in a relay with an index",
+    index: "works",
+    hasAccount: true,
+    live: liveKept,
+    variables: { OUTPUTS: Reflect.get(env, "FILES") },
+    isOutputKept: true,
+  },
+  {
+    meters: LATE_ROWS["registered, index"],
+    kind: "is registered, and ended by an event, in a relay with an index whose first rows are written after 300 s",
+    index: "works",
+    live: liveRegistered,
+    variables: { INDEX_DELAY_S: "300" },
+  },
+  {
+    meters: LATE_ROWS["Ark with hooks, index"],
+    kind: "ends by a hook of ark in a relay with an index whose first rows are written after 300 s",
+    index: "works",
+    live: liveHooked,
+    variables: { INDEX_DELAY_S: "300" },
   },
   {
     meters: COUNTED["Ark with hooks, index, job of 300 s"],
@@ -254,7 +301,31 @@ async function liveSubmitted(life: MeteredLife, facts: Facts): Promise<void> {
   await sendHooksOfSubmission(life, facts);
 }
 
-/** Does the same at a connection whose place becomes free a second after the submission. */
+/** Submits a job for an account that pays a price, and lets the job send its hooks. */
+async function livePriced(life: MeteredLife, facts: Facts): Promise<void> {
+  await submitPriced(life, facts);
+  await sendHooksOfSubmission(life, facts);
+}
+
+/** Does the same in a relay that keeps the output. */
+async function liveKept(life: MeteredLife, facts: Facts): Promise<void> {
+  await submitPriced(life, facts);
+  await life.meterOutputs();
+  await sendHooksOfSubmission(life, facts);
+  await life.workOnOutputs();
+  await life.settle();
+}
+
+async function submitPriced(life: MeteredLife, { account }: Facts): Promise<void> {
+  if (account === null) throw new Error("this life has no account");
+  await grant(account, 100);
+  await life.meterLedger(account);
+  const task = { "Relay-Task-Id": life.id, "Relay-Callback-Url": CALLBACK_URL };
+  const headers = { ...task, "Relay-Account": account, "Relay-Credits": "60" };
+  await life.send(`/v1/submit/ark${ARK_PATH}`, { body: { model: MODEL }, headers });
+}
+
+/** Does the same as for a submission at a connection whose place becomes free a second after the submission. */
 async function liveQueued(life: MeteredLife, facts: Facts): Promise<void> {
   await life.occupy();
   const named = { "Relay-Task-Id": life.id, "Relay-Callback-Url": CALLBACK_URL };
@@ -349,6 +420,10 @@ async function count(of: Life): Promise<Meters> {
     "https://api.x.ai",
     after(400, () => xai(endAt)),
   );
+  outside.on(
+    VIDEO,
+    () => new Response(new Uint8Array(1_000), { headers: { "Content-Length": "1000" } }),
+  );
   outside.on(CALLBACK_URL, receiver ?? after(300, () => ({})));
   if (of.isTimedOut === true) hurry();
   vi.spyOn(Math, "random").mockReturnValue(0);
@@ -360,6 +435,7 @@ async function count(of: Life): Promise<Meters> {
   await life.send(`/v1/tasks/${life.id}`);
   const hasRow = index === "works";
   const counted = hasRow ? await readByCount(life.id) : 0;
+  if (of.isOutputKept === true) await life.workOnOutputs();
   await life.liveUntil(Date.now() + 28 * DAY);
   expect(await life.isErased()).toBe(true);
   if (hasRow) await life.sweep();
@@ -511,6 +587,15 @@ it("a task that the relay submits costs no more than a registered task with an a
     ...Object.entries(JOB_ENTRY),
     ["subrequests", 3],
   ]);
+});
+
+it("a task of an account writes a row more in D1 at each write of its row, and an output that is kept adds to a task with an index exactly what docs/cost.md and `npm run cost` state", () => {
+  expect(withAccount(registered)).toEqual(COUNTED["registered with an account, index"]);
+  const { objectRequests, rowsWritten, d1Written, indexWrites } = withAccount(
+    outputMeters({ ...KEPT_OUTPUT, outputReads: 0 }),
+  );
+  const added = { objectRequests, rowsWritten, d1Written, indexWrites };
+  expect(plus(KEPT_LIFE, priced, -1)).toMatchObject(added);
 });
 
 it("a submission to a connection without a limit calls no queue and no object of a call, and uses what it used before there were limits", () => {

@@ -5,18 +5,22 @@ import { removeExpired } from "../../src/index-db/sweep.ts";
 import * as z from "zod";
 import type { Meters } from "../../scripts/cost/lives.ts";
 import { hashOf } from "../../src/core/hash.ts";
+import { AccountObject } from "../../src/objects/account/account-object.ts";
 import { CallObject } from "../../src/objects/call/call-object.ts";
 import { HostPauses } from "../../src/objects/host-pauses.ts";
 import { JobObject } from "../../src/objects/job-object.ts";
 import { jobObject } from "../../src/objects/object-names.ts";
+import { OutputObject } from "../../src/objects/output/output-object.ts";
 import { QueueObject } from "../../src/objects/queue/queue-object.ts";
 import { TaskObject } from "../../src/objects/task/task-object.ts";
 import { TimeBudget } from "../../src/lib/time-budget.ts";
+import { accountStub } from "../worker/accounts.ts";
 import { callWith, type Message } from "../worker/client.ts";
 import { realMs, until } from "../worker/clock.ts";
 import { stubOf } from "../worker/objects.ts";
 import { started } from "../worker/started.ts";
 import type { Outside } from "../worker/outside.ts";
+import { VIDEO } from "../worker/tasks.ts";
 import { gated, metered, restartWith } from "./bindings.ts";
 import { DAY, db } from "./support.ts";
 
@@ -42,10 +46,13 @@ export class MeteredLife {
   readonly #job: string;
   readonly #connection: string;
   readonly #storages: StorageMeter[] = [];
+  /** Meters of the storage of objects that are no part of every life. */
+  readonly #others: StorageMeter[] = [];
   readonly #objectCalls = spiesOnObjects((storage) => this.#storages.push(meterOf(storage)));
   readonly #log = (["log", "warn", "error"] as const).map((level) =>
     vi.spyOn(console, level).mockImplementation(() => undefined),
   );
+  #hasOutputs = false;
   #requests = 0;
   #queries = 0;
   #indexWrites = 0;
@@ -110,7 +117,8 @@ export class MeteredLife {
 
   /** Waits until no step of the task is due. */
   async settle(): Promise<void> {
-    await until(async () => isIdle(await this.#peek(), this.#index === "away"));
+    const hasWork = this.#index === "away" || this.#hasOutputs;
+    await until(async () => isIdle(await this.#peek(), hasWork));
     // The work loop sets its alarm in the turn after the last write.
     await realMs(1);
   }
@@ -165,9 +173,40 @@ export class MeteredLife {
     }
   }
 
-  async #configure(stub: DurableObjectStub<CallObject | QueueObject>): Promise<void> {
+  /** Counts the rows of the ledger of an account. */
+  async meterLedger(account: string): Promise<void> {
+    this.#others.push(
+      await runInDurableObject(accountStub(account), (_, { storage }) => tableMeterOf(storage)),
+    );
+  }
+
+  /** Binds a bucket to the object that copies the outputs of the task, and counts its rows. */
+  async meterOutputs(): Promise<void> {
+    this.#hasOutputs = true;
+    const copier = await this.#copier();
+    await this.#configure(copier);
+    this.#others.push(await meterStorage(copier));
+  }
+
+  /** Lets the object that copies the outputs of the task do what is due. */
+  async workOnOutputs(): Promise<void> {
+    const copier = await this.#copier();
+    const alarm = await runInDurableObject(copier, (_, { storage }) => storage.getAlarm());
+    vi.setSystemTime(Math.max(Date.now(), alarm ?? 0));
+    expect(await runDurableObjectAlarm(copier)).toBe(true);
+  }
+
+  async #copier() {
+    const { record } = await this.#peek();
+    const { recordedAt } = Recorded.parse(record);
+    return env.OUTPUT_OBJECTS.getByName(`${this.id}:${recordedAt}`);
+  }
+
+  async #configure(
+    stub: DurableObjectStub<CallObject | QueueObject | OutputObject>,
+  ): Promise<void> {
     const value = await started({ ...env, ...this.#variables });
-    await runInDurableObject<CallObject | QueueObject, void>(stub, (instance) => {
+    await runInDurableObject<CallObject | QueueObject | OutputObject, void>(stub, (instance) => {
       Object.defineProperty(instance, "env", { value });
     });
   }
@@ -191,7 +230,7 @@ export class MeteredLife {
 
   /** Returns the counts so far. */
   async meters(): Promise<Meters> {
-    const counts = this.#storages.map(({ count }) => count());
+    const counts = [...this.#storages, ...this.#others].map(({ count }) => count());
     const read = counts.reduce((sum, rows) => sum + rows.read, 0);
     const written = counts.reduce((sum, rows) => sum + rows.written, 0);
     const objectRequests = callsOf(this.#objectCalls.map(({ spy }) => spy));
@@ -200,7 +239,7 @@ export class MeteredLife {
     );
     const sent = this.#outside.sentTo("https://");
     const attempts = this.#outside.sentTo("https://client.");
-    const polls = sent.filter(({ method }) => method === "GET");
+    const polls = sent.filter(({ method, url }) => method === "GET" && url !== VIDEO);
     return {
       workerRequests: this.#requests,
       objectRequests,
@@ -246,9 +285,9 @@ function uncounted(kv: SyncKvStorage, key: string): unknown {
 /**
  * Tells whether a task has no step to take now: its alarm is set for the next one, that of a settled task for its
  * erasure.
- * @param isIndexAway true when the alarm of a settled task may be set for a write to the index.
+ * @param hasWork true when the alarm of a settled task may be set for a write to the index, or for an order to copy outputs.
  */
-function isIdle({ record, alarm }: Peeked, isIndexAway: boolean) {
+function isIdle({ record, alarm }: Peeked, hasWork: boolean) {
   const { callback, tracking } = Stored.parse(record);
   // A hook that claims the end of the job is followed by a poll at once.
   if (callback == null) return tracking?.poll?.hint == null;
@@ -256,7 +295,7 @@ function isIdle({ record, alarm }: Peeked, isIndexAway: boolean) {
   const { kind } = callback.state;
   const isPlanned = waitMs < WATCHDOG_MS / 2 || waitMs > WATCHDOG_MS;
   if (kind === "due") return isPlanned;
-  return kind !== "in_flight" && (waitMs > DAY || (isIndexAway && isPlanned && waitMs > 0));
+  return kind !== "in_flight" && (waitMs > DAY || (hasWork && isPlanned && waitMs > 0));
 }
 
 interface Peeked {
@@ -266,6 +305,7 @@ interface Peeked {
   readonly isMetered: boolean;
 }
 
+const Recorded = z.looseObject({ recordedAt: z.number() });
 const Stored = z.object({
   callback: z.object({ state: z.object({ kind: z.string() }) }).nullish(),
   tracking: z.object({ poll: z.object({ hint: z.unknown() }).nullable() }).optional(),
@@ -287,6 +327,7 @@ const METHODS = [
   "apply",
   "startCall",
   "endCall",
+  "endCopies",
   "endSubmission",
   "hook",
   "rewriteIndexRow",
@@ -304,7 +345,7 @@ interface StorageMeter {
 
 /** Counts the rows of an object as the platform bills them: `deleteAll` is free. */
 function meterStorage(
-  stub: DurableObjectStub<TaskObject | JobObject | CallObject | QueueObject>,
+  stub: DurableObjectStub<TaskObject | JobObject | CallObject | QueueObject | OutputObject>,
 ): Promise<StorageMeter> {
   return runInDurableObject<DurableObject, StorageMeter>(stub, (_, { storage }) =>
     meterOf(storage),
@@ -320,6 +361,20 @@ function meterOf(storage: DurableObjectStorage): StorageMeter {
     vi.spyOn(storage.sql, "exec"),
   ];
   return { count: () => ({ read: callsOf(reads), written: callsOf(writes) }) };
+}
+
+/** Counts the rows of an object with tables, in which a statement reads and writes several rows. */
+function tableMeterOf(storage: DurableObjectStorage): StorageMeter {
+  const others = [vi.spyOn(storage.kv, "put"), vi.spyOn(storage, "setAlarm")];
+  const exec = vi.spyOn(storage.sql, "exec");
+  const cursors = () =>
+    exec.mock.results.flatMap(({ type, value }) => (type === "return" ? [value] : []));
+  return {
+    count: () => ({
+      read: cursors().reduce((sum, { rowsRead }) => sum + rowsRead, 0),
+      written: cursors().reduce((sum, { rowsWritten }) => sum + rowsWritten, callsOf(others)),
+    }),
+  };
 }
 
 /** Spies on the method with which the object of a call begins to exist. @param onStore is called with its storage. */
@@ -338,8 +393,9 @@ function spyOnStoreCall(onStore: (storage: DurableObjectStorage) => void) {
 }
 
 /**
- * Spies on all methods of the objects of tasks, of their calls, of those that store which job belongs to them, and of the
- * queues in which they wait. The calls of shared objects, e.g. of accounts, are not counted, nor the alarms of a queue.
+ * Spies on all methods of the objects of tasks, of their calls and outputs, of those that store which job belongs to them,
+ * and of the queues in which they wait, and on the bookings of ledgers. Other calls of shared objects are not counted, nor
+ * the alarms of a queue.
  */
 function spiesOnObjects(onStore: (storage: DurableObjectStorage) => void) {
   const ofTasks = METHODS.map((name) => {
@@ -354,8 +410,14 @@ function spiesOnObjects(onStore: (storage: DurableObjectStorage) => void) {
   const ofQueues = (["ask", "refuse", "leave", "position"] as const).map((name) => {
     return { of: QueueObject, name, spy: vi.spyOn(QueueObject.prototype, name) };
   });
+  const ofOutputs = (["copy", "delete", "alarm"] as const).map((name) => {
+    return { of: OutputObject, name, spy: vi.spyOn(OutputObject.prototype, name) };
+  });
+  const ofLedgers = (["charge", "refund", "release"] as const).map((name) => {
+    return { of: AccountObject, name, spy: vi.spyOn(AccountObject.prototype, name) };
+  });
   const storing = { of: CallObject, name: "storeCall", spy: spyOnStoreCall(onStore) };
-  return [...ofTasks, ...ofJobs, ...ofCalls, storing, ...ofQueues];
+  return [...ofTasks, ...ofJobs, ...ofCalls, storing, ...ofQueues, ...ofOutputs, ...ofLedgers];
 }
 
 const CALL_METHODS = ["storeForm", "begin", "drop", "grant", "passOn", "alarm"] as const;

@@ -80,7 +80,7 @@ async function lifeOf(prompt: string) {
   const picture = await callWith(BINDINGS, pathOfLink(link), { key: null });
   expect([picture.status, (await picture.arrayBuffer()).byteLength]).toEqual([200, 2_016]);
   const ofBucket = { stored: callsOf([puts]), bucketReads: callsOf(reads) };
-  pass(7 * DAY_MS);
+  pass(3 * DAY_MS);
   await copy(id);
   expect(await copiesOf(id)).toEqual([]);
   for (let left = await stored(id); left.record !== undefined; left = await stored(id)) {

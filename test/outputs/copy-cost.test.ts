@@ -1,10 +1,17 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { beforeEach, expect, it, vi } from "vitest";
-import { CALLS_PER_READ, COPYING, writesOf } from "../../scripts/cost/outputs.ts";
+import { withAccount } from "../../scripts/cost/lives.ts";
+import {
+  CALLS_PER_READ,
+  COPYING,
+  DELETION,
+  outputMeters,
+  writesOf,
+} from "../../scripts/cost/outputs.ts";
 import { OutputObject } from "../../src/objects/output/output-object.ts";
 import { TaskObject } from "../../src/objects/task/task-object.ts";
-import { answerTo } from "../worker/client.ts";
+import { answerTo, call } from "../worker/client.ts";
 import { DAY_MS, pass, until, useClock } from "../worker/clock.ts";
 import { stored, stubOf, untilIdle, wake } from "../worker/objects.ts";
 import type { Site } from "../worker/outside.ts";
@@ -12,6 +19,7 @@ import { finish, register } from "../worker/tasks.ts";
 import {
   anUpstream,
   bucket,
+  completedWith,
   copierOf,
   copiesOf,
   copy,
@@ -28,6 +36,15 @@ beforeEach(() => void vi.restoreAllMocks());
 
 const MIB = 1024 * 1024;
 const TEN_MIB = Array.from({ length: 10 }, () => new Uint8Array(MIB));
+
+const ONE = {
+  outputs: 1,
+  outputMb: 1,
+  outputDays: 3,
+  outputReads: 0,
+  isChunked: false,
+  copyMbPerSecond: 10,
+};
 
 type Spied = ReturnType<typeof vi.spyOn>;
 
@@ -61,7 +78,7 @@ async function lifeOf(site: Site, count: number) {
   await copy(id);
   expect(await copiesOf(id)).toHaveLength(count);
   const reported = callsOf(taskRows);
-  pass(7 * DAY_MS);
+  pass(3 * DAY_MS);
   await copy(id);
   expect(await copiesOf(id)).toEqual([]);
   while ((await stored(id)).record !== undefined) await wake(id, DAY_MS);
@@ -82,6 +99,28 @@ it("docs/cost.md and `npm run cost` state that copying an output in parts writes
   const { rowsWritten } = await lifeOf(streaming(...TEN_MIB), 1);
   const { task, output, chunkedOutput } = COPYING;
   expect(rowsWritten).toBe(task.rowsWritten + output.rowsWritten + chunkedOutput.rowsWritten);
+});
+
+it("docs/cost.md states how many requests and rows the deletion of a task's outputs takes", async () => {
+  anUpstream(sending(VIDEO_BYTES));
+  const id = await completedWith([SOURCE]);
+  await copy(id);
+  await untilIdle(id);
+  const calls = [
+    vi.spyOn(OutputObject.prototype, "copy"),
+    vi.spyOn(TaskObject.prototype, "deleteOutputs"),
+  ];
+  const rows = [...(await rowsOf(copierOf(id))), ...(await rowsOf(stubOf(id)))];
+  const path = `/v1/tasks/${id}/outputs`;
+  expect((await call(path, { method: "DELETE" })).status).toBe(204);
+  await untilIdle(id);
+  const { objectRequests, rowsWritten, d1Written } = DELETION;
+  const ofIndex = COPYING.indexed.rowsWritten;
+  expect([callsOf(calls), callsOf(rows) + ofIndex, d1Written]).toEqual([
+    objectRequests,
+    rowsWritten,
+    withAccount(outputMeters(ONE)).d1Written,
+  ]);
 });
 
 /** Counts the calls of the bucket that are billed as Class A. */

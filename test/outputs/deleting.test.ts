@@ -1,7 +1,10 @@
-import { expect, it } from "vitest";
+import { runInDurableObject } from "cloudflare:test";
+import { expect, it, vi } from "vitest";
 import { call, callWith, refusal } from "../worker/client.ts";
-import { realMs, useClock } from "../worker/clock.ts";
-import { aCompletion, register, report } from "../worker/tasks.ts";
+import { logIn, outcome, submit as sendForm, visit } from "../worker/browser.ts";
+import { pass, realMs, until, useClock } from "../worker/clock.ts";
+import { wake } from "../worker/objects.ts";
+import { aCompletion, CALLBACK_URL, register, report } from "../worker/tasks.ts";
 import { aKey, anAccount } from "../worker/accounts.ts";
 import {
   anUpstream,
@@ -25,6 +28,11 @@ function deleteOutput(id: string, number: number | string = 1): Promise<Response
   return call(`/v1/tasks/${id}/outputs/${number}`, { method: "DELETE" });
 }
 
+function deleteOutputs(id: string, key?: string): Promise<Response> {
+  const path = `/v1/tasks/${id}/outputs`;
+  return call(path, { method: "DELETE", ...(key !== undefined && { key }) });
+}
+
 async function expectDeleted(response: Response): Promise<void> {
   expect(response.status).toBe(410);
   expect(await response.json()).toMatchObject({ code: "output_gone", reason: "deleted" });
@@ -43,6 +51,60 @@ it("after DELETE of an output, the relay's link to it answers 410 and its copy i
   expect(outputs).toMatchObject([{ kept: false, reason: "deleted" }, { kept: true }]);
   expect(output.urls).toHaveLength(2);
   expect((await deleteOutput(id)).status).toBe(204);
+});
+
+it("after DELETE of all outputs of a task, all links of the relay answer 410 and no copy is left; the callback stays as it was, and GET says of each output that it was deleted", async () => {
+  const { sentTo } = anUpstream(sending(VIDEO_BYTES));
+  const id = await completedWith([SOURCE, `${SOURCE}?2`, "http://cdn.example.net/plain.mp4"]);
+  await copy(id);
+  const before = await readCopied(id);
+  const links = [await linkOf(id), await linkOf(id, 2)];
+  expect((await deleteOutputs(id)).status).toBe(204);
+  expect(await copiesOf(id)).toEqual([]);
+  for (const link of links) await expectDeleted(await open(link));
+  const { outputs, output } = await readCopied(id);
+  const gone = { kept: false, reason: "deleted" };
+  expect(outputs).toMatchObject([gone, gone, { reason: "own_link" }]);
+  expect(output).toEqual(before.output);
+  expect((await deleteOutputs(id)).status).toBe(204);
+  const again = { method: "POST", body: JSON.stringify({ attempts: 1 }) };
+  expect((await call(`/v1/tasks/${id}/redeliver`, again)).status).toBe(202);
+  await until(() => sentTo(CALLBACK_URL).length === 2);
+  const [first, second] = sentTo(CALLBACK_URL).map(({ body }) => body);
+  expect(second).toBe(first);
+});
+
+it("when the bucket does not delete the copies, DELETE answers 503, and the task deletes them by itself", async () => {
+  anUpstream(sending(VIDEO_BYTES));
+  const id = await completedWith([SOURCE]);
+  await copy(id);
+  await wake(id);
+  const link = await linkOf(id);
+  const store: R2Bucket = Object.getPrototypeOf(bucket());
+  const failing = vi.spyOn(store, "delete").mockRejectedValue(new Error("the bucket is away"));
+  expect(await refusal(await deleteOutputs(id))).toEqual({ status: 503, code: "unavailable" });
+  failing.mockRestore();
+  expect((await open(link)).status).toBe(200);
+  await wake(id, 60_000);
+  expect(await copiesOf(id)).toEqual([]);
+  await expectDeleted(await open(link));
+});
+
+it("a copy that an interrupted try has stored after its deletion is deleted", async () => {
+  anUpstream(sending(VIDEO_BYTES));
+  const id = await completedWith([SOURCE]);
+  await runInDurableObject(copierOf(id), (_, { storage }) => {
+    const copies = storage.kv.get<{ list: { state: object }[] }>("copies");
+    if (copies === undefined) throw new Error("no copies");
+    const list = copies.list.map((one) => ({ ...one, state: { ...one.state, tries: 1 } }));
+    storage.kv.put("copies", { ...copies, list });
+  });
+  expect((await deleteOutputs(id)).status).toBe(204);
+  await bucket().put(keyOf(id), VIDEO_BYTES);
+  await copy(id);
+  pass(15 * 60_000);
+  await copy(id);
+  expect(await copiesOf(id)).toEqual([]);
 });
 
 it("an output that is deleted before it was copied is never copied", async () => {
@@ -83,12 +145,12 @@ it("when the order to copy an output comes after the output was deleted, the out
   const outputs = [{ number: 1, source: SOURCE }];
   const owner = { origin: "https://relay.example.com", connection: null, customerKey: null };
   const times = { recordedAt: Date.now(), expiresAt: Date.now() + 1e9 };
-  await copierOf(id).copy({ taskId: id, ...times, ...owner, outputs });
+  await copierOf(id).copy({ taskId: id, ...times, ...owner, outputs, deleted: [] });
   await copy(id);
   expect(await bucket().head(keyOf(id))).toBeNull();
 });
 
-it("in a relay without a bucket for copies, the link to an output that the operator has deleted answers 410 and passes nothing on any more", async () => {
+it("in a relay without a bucket for copies, the link to an output that was deleted answers 410 and passes nothing on any more", async () => {
   const { id, link } = await aKeyedTask(sending(VIDEO_BYTES));
   const path = `/v1/tasks/${id}/outputs/1`;
   expect((await callWith(WITHOUT_BUCKET, path, { method: "DELETE" })).status).toBe(204);
@@ -106,18 +168,39 @@ it.each([["3"], ["0"], ["01"], ["x"], ["99999"]])(
   },
 );
 
-it("only the operator, and no account, may delete an output, and only of a task that has ended", async () => {
+it("the account of a task and operators may delete its outputs, once the task has ended; keys that only read, and other accounts, may not", async () => {
   anUpstream(sending(VIDEO_BYTES));
   const account = await anAccount();
   const { key } = await aKey(account);
+  const { key: reading } = await aKey(account, "read");
+  const { key: foreign } = await aKey(await anAccount());
   const id = await register({ account });
-  expect(await refusal(await deleteOutput(id))).toEqual({ status: 409, code: "task_open" });
+  const unknown = { status: 404, code: "unknown_task" };
+  const isOpen = { status: 409, code: "task_open" };
+  expect(await refusal(await deleteOutputs(id, key))).toEqual(isOpen);
+  expect(await refusal(await deleteOutput(id))).toEqual(isOpen);
   await report(aCompletion(id));
-  const path = `/v1/tasks/${id}/outputs/1`;
   const forbidden = { status: 403, code: "forbidden" };
-  expect(await refusal(await call(path, { method: "DELETE", key }))).toEqual(forbidden);
-  expect(await refusal(await deleteOutput(crypto.randomUUID()))).toEqual({
-    status: 404,
-    code: "unknown_task",
-  });
+  expect(await refusal(await deleteOutputs(id, reading))).toEqual(forbidden);
+  expect(await refusal(await deleteOutputs(id, foreign))).toEqual(unknown);
+  const path = `/v1/tasks/${id}/outputs/1`;
+  expect((await call(path, { method: "DELETE", key })).status).toBe(204);
+  expect((await deleteOutputs(id, key)).status).toBe(204);
+  expect(await refusal(await deleteOutputs(crypto.randomUUID()))).toEqual(unknown);
+});
+
+it("the console's page of a task has a button that deletes its outputs, as long as there are any", async () => {
+  anUpstream(sending(VIDEO_BYTES));
+  const id = await completedWith([SOURCE]);
+  await copy(id);
+  const link = await linkOf(id);
+  const cookie = await logIn();
+  const page = async () => (await visit(`/tasks/${id}`, cookie)).text();
+  expect(await page()).toContain(`action="/tasks/${id}/outputs"`);
+  expect(outcome(await sendForm(`/tasks/${id}/outputs`, {}, cookie))).toEqual([
+    303,
+    `/tasks/${id}`,
+  ]);
+  await expectDeleted(await open(link));
+  expect(await page()).not.toContain(`action="/tasks/${id}/outputs"`);
 });

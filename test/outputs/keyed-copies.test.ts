@@ -93,6 +93,7 @@ it.each([
       connection,
       customerKey,
       outputs,
+      deleted: [],
       ...proof,
     });
     await copy(taskId);

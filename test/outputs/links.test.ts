@@ -62,7 +62,7 @@ describe("the relay's link to an output that the relay has copied", () => {
   it("the relay's link to a copied output opens the copy, also when the upstream's link is dead, and lets pages of all sites show it", async () => {
     const { link, on } = await copied();
     on(SOURCE, answering(null, 404));
-    pass(6 * DAY_MS);
+    pass(2 * DAY_MS);
     const response = await open(link);
     expect(response.status).toBe(200);
     expect(new Uint8Array(await response.arrayBuffer())).toEqual(VIDEO_BYTES);
@@ -147,7 +147,7 @@ describe("the relay's link to an output that the relay has copied", () => {
 
   it("the relay's link to a copied output is answered with 410 and the reason once the link has expired", async () => {
     const { link } = await copied();
-    pass(7 * DAY_MS);
+    pass(3 * DAY_MS);
     const response = await open(link);
     expect(response.headers.get("Access-Control-Allow-Origin")).toBe("*");
     expect(await refusal(response)).toEqual(GONE);

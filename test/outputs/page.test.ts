@@ -79,7 +79,7 @@ it("the console's page of a task shows a copied video, and for an output without
     "is not kept: this is the upstreams own link",
     "is not kept: it is too large",
     "is not kept: its link leads to where the relay must not fetch",
-    "was deleted by the operator",
+    "was deleted",
     "is being copied",
   ]);
   expect(items[3]).toContain(`href="${CDN}/large.mp4"`);

@@ -169,7 +169,7 @@ function isSameRequest({ submission, registration }: RegisterEvent, before: Task
 function settledFault(answer: Answer, before: TerminalTask): string | null {
   const { event, decision, setting } = answer;
   if (event.type === "report") return repeatFault(event, before, decision);
-  if (event.type === "delete_output") return deletionFault(answer, before);
+  if (event.type === "delete_outputs") return deletionFault(answer, before);
   if (event.type !== "redeliver") return null;
   const { attempts, callbackUrl, idempotencyKey: key, orderedBy } = event;
   const known = redeliveriesOf(before);

@@ -3,7 +3,7 @@ import { isTerminal } from "../../src/core/record/task.ts";
 import { asideFault } from "./call-rules.ts";
 import { firstViolation, isEqual } from "./change.ts";
 import type { SharedState } from "./object-host.ts";
-import { orderedOf } from "./output-rules.ts";
+import { orderedOf, unconfirmedIn } from "./output-rules.ts";
 
 /** Checks an order to copy outputs. @param withinMs time limit of its answer; null for the first order. */
 export function orderFault(
@@ -26,6 +26,10 @@ export function orderFault(
         const { bytes, mediaType } = state;
         return { number, source, stored: { bytes, mediaType } };
       }),
+    ),
+    "an order has the deleted outputs whose copies may exist": isEqual(
+      order.deleted,
+      unconfirmedIn(outputs),
     ),
     "an order belongs to this life of the task": order.recordedAt === record.recordedAt,
     "an order has the end of the links": order.expiresAt === outputs.expiresAt,

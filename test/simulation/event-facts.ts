@@ -83,5 +83,12 @@ function recordLateEvent(
   { setting, now }: Pick<Answer, "setting" | "now">,
 ): void {
   history.isLateProven ||= mayTell(task, event, setting, now);
-  if (event.type === "delete_output") history.deletedOutputs.add(event.number);
+  if (event.type !== "delete_outputs") return;
+  const { number: only } = event;
+  const numbers = only === null ? numbersIn(task) : [only];
+  for (const number of numbers) history.deletedOutputs.add(number);
+}
+
+function numbersIn({ outputs }: TerminalTask): readonly number[] {
+  return outputs?.list.map(({ number }) => number) ?? [];
 }

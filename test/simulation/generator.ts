@@ -306,7 +306,7 @@ function kindFor(record: CreatedTask, random: Random): ChosenEvent {
         [0.3, "redeliver"],
         [0.3, "erase"],
         [0.2, "rewrite_index_row"],
-        [0.05, "delete_output"],
+        [0.05, "delete_outputs"],
       ])
     : random.weighted<ChosenEvent>([
         [2, "report"],
@@ -319,7 +319,7 @@ function kindFor(record: CreatedTask, random: Random): ChosenEvent {
         [0.3, "register"],
         [0.3, "rewrite_index_row"],
         [record.outputs === null ? 0.1 : 3, "copies_ended"],
-        [record.outputs === null ? 0.05 : 0.5, "delete_output"],
+        [record.outputs === null ? 0.05 : 0.5, "delete_outputs"],
       ]);
 }
 
@@ -383,8 +383,8 @@ function eventOf(type: Exclude<ChosenEvent, "copies_ended">, random: Random): Ou
       return { type, isAlwaysDue: random.isLucky(0.5) };
     case "cancel":
       return { type, isForced: random.isLucky(0.3) };
-    case "delete_output":
-      return { type, number: random.pick([1, 1, 2, 3]) };
+    case "delete_outputs":
+      return { type, number: random.pick([1, 1, 2, 3, null]) };
     case "cancel_submitted":
     case "erase":
       return { type };

@@ -381,9 +381,12 @@ export class InvariantChecker {
     this.observed.add(withinMs === null ? "copies are ordered" : "copies are ordered again");
   }
 
-  onCopyOrderAnswer({ recordedAt }: Subject<"orderCopies">, isTaken: boolean): void {
+  onCopyOrderAnswer({ recordedAt, deleted }: Subject<"orderCopies">, isTaken: boolean): void {
     const isOfThisLife = this.#shared.disk.written.record?.recordedAt === recordedAt;
-    if (this.history !== null && isOfThisLife) this.history.isCopyOrderTaken ||= isTaken;
+    if (this.history === null || !isOfThisLife || !isTaken) return;
+    this.history.isCopyOrderTaken = true;
+    for (const number of deleted) this.history.confirmedDeletions.add(number);
+    if (deleted.length > 0) this.observed.add("copies of deleted outputs are deleted");
   }
 
   onNotice(notice: Subject<"sendNotice">, withinMs: number): void {

@@ -71,6 +71,6 @@ export type OutsideEvent = Extract<
       | "erase"
       | "rewrite_index_row"
       | "copies_ended"
-      | "delete_output";
+      | "delete_outputs";
   }
 >;

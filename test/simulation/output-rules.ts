@@ -46,6 +46,15 @@ export function orderedOf({ list, answer }: Outputs): readonly Output[] {
   return [{ number, source: null, state: { kind: "kept", bytes, mediaType } }, ...ordered];
 }
 
+/** Returns the numbers of the deleted outputs whose copies may exist. */
+export function unconfirmedIn({ list }: Outputs): readonly number[] {
+  return list.filter(({ state }) => isUnconfirmed(state)).map(({ number }) => number);
+}
+
+function isUnconfirmed(state: Output["state"]): boolean {
+  return state.kind === "deleted" && state.isUnconfirmed === true;
+}
+
 /** Checks that the end of a task decides all links to its outputs, by the configuration at this moment. */
 export function linksFault({
   after,
@@ -79,14 +88,19 @@ export function linksFault({
 export function outputsFault(
   before: TerminalTask,
   after: TerminalTask,
-  { history, setting }: Pick<Change, "history" | "setting">,
+  { history, setting, now }: Pick<Change, "history" | "setting" | "now">,
 ): string | null {
   const [from, to] = [before.outputs, after.outputs];
   if (from === null || to === null) {
     return firstViolation({ "the links to outputs stay": from === to });
   }
   const moved = to.list.filter(({ state }, index) => !isEqual(state, from.list[index]?.state));
+  const earlier = new Map(from.list.map(({ number, state }) => [number, state]));
   const deleted = moved.filter(({ state }) => state.kind === "deleted");
+  const isNew = ({ number }: Output) => earlier.get(number)?.kind !== "deleted";
+  const confirmed = deleted.filter((output) => !isNew(output));
+  const isDeletionNew = deleted.some((output) => isNew(output) && isUnconfirmed(output.state));
+  const isDeletionLeft = unconfirmedIn(to).length > 0;
   const ended = moved.filter(({ state }) => state.kind !== "deleted");
   const lost = ended.filter(({ state }) => state.kind === "lost");
   // The end of one copy shows that an order was taken.
@@ -103,14 +117,28 @@ export function outputsFault(
         from.list[index]?.state.kind === "copying" ||
         isSame(state, from, index),
     ),
-    "only an output that the operator has ordered to delete is deleted": deleted.every(
-      ({ number }) => history.deletedOutputs.has(number),
+    "only an output that was ordered to be deleted is deleted": deleted.every(({ number }) =>
+      history.deletedOutputs.has(number),
     ),
+    "the deletion of an output that has or may get a copy is to be confirmed": deleted
+      .filter(isNew)
+      .every(({ number, state }) => {
+        const kind = earlier.get(number)?.kind;
+        return isUnconfirmed(state) === (kind === "copying" || kind === "kept");
+      }),
+    "a deletion is confirmed by an order that was taken": confirmed.every(({ number, state }) => {
+      return !isUnconfirmed(state) && history.confirmedDeletions.has(number);
+    }),
+    "a deletion that is not confirmed is ordered": !isDeletionLeft || to.order !== null,
+    "the order to delete is repeated after a minute, or with an order that is planned already":
+      !isDeletionNew || isEqual(to.order, from.order ?? { retryAt: now + REPEATED_MS, tries: 0 }),
     "the end of a copy is one that was reported": ended.every(({ number, state }) =>
       history.copies.some((copy) => isEqual(copy, { number, state })),
     ),
-    "copies of which an end is known are ordered no more": ended.length === 0 || to.order === null,
-    "an order that was taken is not planned again": from.order !== null || to.order === null,
+    "copies of which an end is known are ordered no more":
+      ended.length === 0 || isDeletionLeft || to.order === null,
+    "an order that was taken is not planned again":
+      from.order !== null || isDeletionNew || to.order === null,
     "an order that was not taken is planned again while outputs are to be copied":
       from.order === null || to.order !== null || isNothingLeft || history.isCopyOrderTaken,
     "a lost output is told to the operator":
@@ -140,26 +168,30 @@ function isSame(state: Output["state"], { list }: Outputs, index: number): boole
   return isEqual(state, list[index]?.state);
 }
 
-/** Checks the answer to an order to delete an output of a task that has ended. */
+/** Checks the answer to an order to delete outputs of a task that has ended. */
 export function deletionFault(
   { event, after, decision }: Pick<Answer, "event" | "after" | "decision">,
   before: TerminalTask,
 ): string | null {
-  if (event.type !== "delete_output") return null;
-  const from = stateOf(before, event.number);
-  const to = after !== null && isTerminal(after) ? stateOf(after, event.number) : null;
+  if (event.type !== "delete_outputs") return null;
+  const { number } = event;
+  const from = statesOf(before, number);
+  const to = after !== null && isTerminal(after) ? statesOf(after, number) : [];
   const code = decision.kind === "reject" ? decision.rejection.code : null;
   return firstViolation({
-    "an output that the operator deletes is deleted": from === null || to?.kind === "deleted",
+    "an output that is ordered to be deleted is deleted":
+      to.length === from.length && to.every(({ kind }) => kind === "deleted"),
     "an output without a link of the relay cannot be deleted":
-      (from === null) === (code === "unknown_output"),
+      (number !== null && from.length === 0) === (code === "unknown_output"),
     "an output that is deleted again stays as it is":
-      from?.kind !== "deleted" || decision.kind === "unchanged",
+      code !== null || from.some(({ kind }) => kind !== "deleted") || decision.kind === "unchanged",
   });
 }
 
-function stateOf({ outputs }: TerminalTask, number: number): Output["state"] | null {
-  return outputs?.list.find((output) => output.number === number)?.state ?? null;
+/** Returns the states of the output with this number, or of all outputs. */
+function statesOf({ outputs }: TerminalTask, only: number | null): readonly Output["state"][] {
+  const list = outputs?.list ?? [];
+  return list.filter(({ number }) => only === null || number === only).map(({ state }) => state);
 }
 
 /** Records what the object that copies outputs has reported of this task. */

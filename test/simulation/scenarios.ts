@@ -1215,7 +1215,7 @@ function* canceledWithOwnKey(world: World, random: Random): Iterable<Move> {
 
 /**
  * A task ends with two outputs that the relay copies, perhaps for a customer's key. Orders to copy them are refused, and
- * copies end, are reported again, and are deleted before and after. The task may be erased while they are under way.
+ * copies end, are reported again, and are deleted before and after, one or all. The task may be erased while they are under way.
  */
 function* keptOutputs(world: World, random: Random): Iterable<Move> {
   // The second attempt of the shorter schedule comes just after the order is repeated.
@@ -1270,7 +1270,7 @@ function* callsUntilAnAttempt(world: World): Iterable<Move> {
 }
 
 function deletion(random: Random): OutsideEvent {
-  return { type: "delete_output", number: random.pick([1, 2, 3]) };
+  return { type: "delete_outputs", number: random.pick([1, 2, 3, null]) };
 }
 
 /** Returns a report of the end of one copy, perhaps of an earlier task with the same id. */

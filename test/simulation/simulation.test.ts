@@ -101,6 +101,7 @@ const EXPECTED_EVENTS = [
   "a customer's key becomes readable",
   "copies are ordered",
   "copies are ordered again",
+  "copies of deleted outputs are deleted",
   "a copy is kept",
   "a copy is lost",
   "the row of a task with a lost output is written",

@@ -169,8 +169,10 @@ export class TaskHistory {
   readonly copies: NumberedCopy[] = [];
   /** States that an order to copy the outputs was answered as taken. */
   isCopyOrderTaken = false;
-  /** Numbers of the outputs that the operator has ordered to delete. */
+  /** Numbers of the outputs that were ordered to be deleted. */
   readonly deletedOutputs = new Set<number>();
+  /** Numbers of the deleted outputs that an order which was answered as taken has named. */
+  readonly confirmedDeletions = new Set<number>();
   /** Versions in the notices that the operator has received. */
   readonly noticedVersions = new Set<number>();
 

@@ -221,6 +221,7 @@ it.each([
   "MAX_SUBMIT_MB",
   "SUBMIT_UNKNOWN_MINUTES",
   "INDEX_RETENTION_DAYS",
+  "INDEX_DELAY_S",
   "INDEX_SHARD_HOURS",
 ])("the variable %s is refused unless it is a whole number in decimal digits", (name) => {
   for (const value of ["0x5", "1e1", "1.5", 1.5, "5.0", "+5", "-5", "0", "٥", "9".repeat(400)]) {
@@ -282,7 +283,7 @@ it("GET /healthz shows the operator the value in effect of every setting, but of
       MAX_SUBMIT_MB: 16,
       OUTPUTS: false,
       OUTPUTS_URL: "https://relay.example.com",
-      OUTPUT_DAYS: 7,
+      OUTPUT_DAYS: 3,
       MAX_OUTPUT_MB: 1024,
       SUBMIT_TIMEOUT_S: 90,
       ASYNC_TIMEOUT_S: 600,
@@ -304,6 +305,7 @@ it("GET /healthz shows the operator the value in effect of every setting, but of
       OPERATOR_CALLBACK_FORMAT: "standard",
       INDEX_DB: false,
       INDEX_RETENTION_DAYS: 7,
+      INDEX_DELAY_S: 30,
       INDEX_SHARD_HOURS: null,
       SANDBOX: false,
       LISTEN: true,

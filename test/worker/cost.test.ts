@@ -2,7 +2,7 @@ import { listDurableObjectIds, runInDurableObject } from "cloudflare:test";
 import { env } from "../../src/startup.ts";
 import { describe, expect, it, vi } from "vitest";
 import * as z from "zod";
-import { LISTENER } from "../../scripts/cost/lives.ts";
+import { LISTENER, RELEASE } from "../../scripts/cost/lives.ts";
 import { answerRequest } from "../../src/app.ts";
 import { AccountObject } from "../../src/objects/account/account-object.ts";
 import { ListenersObject } from "../../src/objects/listeners/listeners-object.ts";
@@ -54,6 +54,7 @@ function accountCalls(): () => number {
     vi.spyOn(prototype, "describe"),
     vi.spyOn(prototype, "charge"),
     vi.spyOn(prototype, "refund"),
+    vi.spyOn(prototype, "release"),
     vi.spyOn(prototype, "grant"),
     vi.spyOn(prototype, "entries"),
     vi.spyOn(prototype, "adjust"),
@@ -117,12 +118,22 @@ describe("a task with a price that ends, calls back once, is read and expires", 
   it.each([
     { name: "completes", event: aCompletion, rows: 8, maxLedgerRows: 3, times: "once", calls: 1 },
     { name: "fails", event: aFailure, rows: 9, maxLedgerRows: 6, times: "twice", calls: 2 },
+    {
+      name: "completes at a price by usage",
+      event: (id: string) => aCompletion(id, { usage: { seconds: 1 } }),
+      price: { hold: 4, min: 1, per: { usage: "seconds", units: 1, credits: 1 } },
+      rows: 8 + RELEASE.rowsWritten - 3,
+      maxLedgerRows: 3 + 3,
+      times: "twice",
+      calls: 1 + RELEASE.objectRequests,
+    },
   ])(
     "a task with a price that $name writes $rows rows to its Durable Object; it calls its account's ledger $times, and the ledger writes at most $maxLedgerRows rows",
-    async ({ event, rows, maxLedgerRows, calls }) => {
+    async ({ event, price, rows, maxLedgerRows, calls }) => {
       aReceiver();
       const account = await anAccount(10);
-      const body = priced(account, 4);
+      const { credits, ...task } = priced(account, 4);
+      const body = { ...task, ...(price === undefined ? { credits } : { price }) };
       const [written, ledgerRows] = [
         await rowsOf(body.id),
         await accountRows(accountStub(account)),

@@ -17,12 +17,12 @@ const PERMITTED: Readonly<Record<string, RegExp>> = {
   read: /^GET (?!.*(?:signing-secrets|endpoints|keys|entries|grants|spend|listen))|verify$|^POST \/mcp$/,
   metrics: /^GET \/(?:metrics|v1\/stats(?:\/series)?)$/,
   operate:
-    /^GET (?!.*(?:signing-secrets|keys|listen))|^POST \/(?:mcp|v1\/(?:tasks|submit|events|callbacks|redeliveries|reindex|wake))|^(?:PUT|DELETE) \/v1\/(?:submit|hosts|(?:accounts\/\{account\}\/)?endpoints)/,
+    /^GET (?!.*(?:signing-secrets|keys|listen))|^POST \/(?:mcp|v1\/(?:tasks|submit|events|callbacks|redeliveries|reindex|wake))|^(?:PUT|DELETE) \/v1\/(?:submit|hosts|tasks\/\{id\}\/outputs|(?:accounts\/\{account\}\/)?endpoints)/,
   all: /^(?!GET .*listen)/,
   "account read":
     /^GET \/v1\/(?:tasks|submit|accounts\/|offers(?:\/\{name\})?$)(?!.*(?:signing-secrets|endpoints))|verify$|^POST \/mcp$/,
   "account full":
-    /^GET \/v1\/(?:tasks|submit|accounts\/|listen|offers(?:\/\{name\})?$)|^(?:PUT|DELETE) \/v1\/(?:submit|accounts\/\{account\}\/endpoints)|^POST \/(?:mcp|v1\/(?:tasks\/\{id\}\/(?:redeliver|verify|cancel)|submit|redeliveries|callbacks))/,
+    /^GET \/v1\/(?:tasks|submit|accounts\/|listen|offers(?:\/\{name\})?$)|^(?:PUT|DELETE) \/v1\/(?:submit|tasks\/\{id\}\/outputs|accounts\/\{account\}\/endpoints)|^POST \/(?:mcp|v1\/(?:tasks\/\{id\}\/(?:redeliver|verify|cancel)|submit|redeliveries|callbacks))/,
 };
 const REQUESTS = ROUTES.filter(({ access }) => access !== "anyone").map(
   ({ method, path }) => `${method} ${path}`,

@@ -52,7 +52,7 @@ function send({ method, path }: Route, { task, account }: Aim, key = tenant.key)
   const filled = path
     .replace("{id}", task)
     .replace("{account}", account)
-    .replace(/\{(?:key|number|endpoint)\}/, "1");
+    .replace(/\{(?:key|number|endpoint|output)\}/, "1");
   const hasBody = method === "POST" || method === "PUT";
   const body = hasBody ? (BODIES[path] ?? {}) : undefined;
   return call(filled, { method, key, body });
@@ -139,6 +139,9 @@ it("an account's key may use exactly the routes that this test lists, which answ
     "POST /v1/tasks/{id}/redeliver": 409,
     // The task has ended.
     "POST /v1/tasks/{id}/cancel": 409,
+    "DELETE /v1/tasks/{id}/outputs": 204,
+    // The output has the upstream's own link.
+    "DELETE /v1/tasks/{id}/outputs/{output}": 404,
   });
 });
 

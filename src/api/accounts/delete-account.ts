@@ -21,8 +21,8 @@ import { removeKeys } from "./key-storage.ts";
 
 /**
  * Age in milliseconds up to which the ledger is searched for charged tasks that may still be open. Older open tasks are
- * found in the index. A task gets its row in the index 30 seconds after its creation, or later if it changes within
- * these seconds or if writing the row fails.
+ * found in the index. A task gets its row in the index at most 300 seconds (`INDEX_DELAY_S`) after its creation, or
+ * later if writing the row fails.
  */
 const RECENT_MS = 10 * MINUTE_MS;
 /**

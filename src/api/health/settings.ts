@@ -44,6 +44,7 @@ function settingsOf(config: Config) {
     ERROR_TEXT: config.isErrorTextGeneric ? "generic" : "upstream",
     INDEX_DB: config.isIndexed,
     INDEX_RETENTION_DAYS: config.indexRetentionMs / DAY_MS,
+    INDEX_DELAY_S: config.firstRowDelayMs / SECOND_MS,
     INDEX_SHARD_HOURS: config.indexShardMs === null ? null : config.indexShardMs / HOUR_MS,
     SANDBOX: config.isSandboxOn,
     LISTEN: config.isListenOn,

@@ -150,7 +150,7 @@ export const PROBLEM_HELP: Readonly<Record<ProblemCode, ProblemHelp>> = {
   },
   output_gone: {
     cause:
-      "The link to an output is genuine, but nobody can get the file any more: the link has expired, the operator has deleted the output, or the relay could not copy the file and the upstream's own link is dead. The member reason tells which.",
+      "The link to an output is genuine, but nobody can get the file any more: the link has expired, the output was deleted, or the relay could not copy the file and the upstream's own link is dead. The member reason tells which.",
     cure: "Fetch outputs before outputs[].expires_at of the task. Where copying has failed, the operator finds the upstream's own link in source_urls, and may still get the file there.",
   },
   payload_too_large: {

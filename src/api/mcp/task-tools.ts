@@ -73,7 +73,8 @@ const OWN: { readonly [Name in OwnTool]: Tool & { definition: { name: Name } } }
   list_tasks: {
     definition: {
       name: "list_tasks",
-      description: "Lists tasks, newest first. It is a few seconds late; read_task is not.",
+      description:
+        "Lists tasks, newest first. A new task appears after half a minute or more; read_task has it at once.",
       inputSchema: inputSchemaOf(LIST.schema),
       annotations: { readOnlyHint: true },
     },

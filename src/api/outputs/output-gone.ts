@@ -2,7 +2,7 @@ import { LOSS_REASONS } from "../../core/record/outputs.ts";
 import { Problem } from "../http/problem.ts";
 
 /**
- * Reasons why a link to an output is refused for ever: it has expired, the operator has deleted the output, or the
+ * Reasons why a link to an output is refused for ever: it has expired, the output was deleted, or the
  * relay has no copy and the upstream's own link has expired. `LOSS_REASONS` (core/record/outputs.ts) are the reasons
  * why the relay has no copy of an output.
  */
@@ -11,7 +11,7 @@ export type GoneReason = (typeof GONE_REASONS)[number];
 
 const DETAILS: Readonly<Record<GoneReason, string>> = {
   link_expired: "The link has expired, and the copy of the output is deleted.",
-  deleted: "The operator has deleted the output.",
+  deleted: "The output was deleted.",
   source_expired: "The relay has no copy of the output, and the link of the upstream has expired.",
   too_large: "The output is larger than the relay keeps, and the link of the upstream has expired.",
   empty: "The upstream sent an empty file.",

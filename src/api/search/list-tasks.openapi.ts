@@ -27,6 +27,8 @@ const LISTED_TASK = {
 export const listTasksDescription = {
   audience: "client",
   summary: "List tasks from the index, newest first",
+  details:
+    "The index is late: an open task is listed from `INDEX_DELAY_S` (30 seconds) after its creation on, or when it ends. `GET /v1/tasks/{id}` is not.",
   request: {
     query: {
       ...LIST_PARAMETERS,

@@ -195,7 +195,7 @@ const OutputCopy = z.strictObject({
   ),
   reason: maybe(
     z.enum(["own_link", "streamed", "deleted", ...LOSS_REASONS]),
-    "Why there is no copy: the output keeps the upstream's own link (`own_link`), the relay keeps no copies and passes on what the upstream sends (`streamed`), the operator has deleted it (`deleted`), or copying was given up. Absent while it is being copied.",
+    "Why there is no copy: the output keeps the upstream's own link (`own_link`), the relay keeps no copies and passes on what the upstream sends (`streamed`), it was deleted (`deleted`), or copying was given up. Absent while it is being copied.",
   ),
 });
 

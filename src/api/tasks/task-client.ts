@@ -43,8 +43,8 @@ export function taskClient(env: Env, id: string) {
       callObject<Applied>(() => stub().cancelJob(question, caller)),
     outputOfJob: (question: JobQuestion, number: number, caller: Caller) =>
       callObject<JobOutput>(() => stub().outputOfJob(question, number, caller)),
-    deleteOutput: (number: number, caller: Caller) =>
-      callObject<Applied>(() => stub().deleteOutput(number, caller)),
+    deleteOutputs: (number: number | null, caller: Caller) =>
+      callObject<Applied | null>(() => stub().deleteOutputs(number, caller)),
     isKnown: () => callObject<boolean>(() => stub().isKnown()),
     inspect: (caller: Caller) => callObject<InspectedTask | null>(() => stub().inspect(caller)),
     endSubmission: (event: SubmitEndedEvent, caller: Caller) =>

@@ -37,9 +37,17 @@ export function TaskActions({ shown, visit: { viewer }, fault }: ActionsProps) {
         <FormIssue fault={fault} />
       )}
       {!isEnded && may(viewer, "cancel") ? <Cancel shown={shown} viewer={viewer} /> : null}
+      {isEnded && hasOutputs(shown) && may(viewer, "outputs") ? (
+        <DeleteOutputs shown={shown} />
+      ) : null}
       {isSettled && may(viewer, "administer") ? <Erase shown={shown} /> : null}
     </>
   );
+}
+
+/** Tells whether the task has an output that can be deleted. */
+function hasOutputs({ task: { outputs } }: ShownTask): boolean {
+  return outputs?.some(({ reason }) => reason !== "own_link" && reason !== "deleted") === true;
 }
 
 function isEndedTask({ task: { status } }: ShownTask): boolean {
@@ -159,6 +167,31 @@ function consequencesOf({ credits, callback }: ShownTask["task"]): string {
   const refund = credits === undefined ? "" : ` ${credits.amount} credits are refunded first.`;
   const told = callback === null ? "" : " Then its client is told with task.failed.";
   return refund + told;
+}
+
+function DeleteOutputs({ shown: { task } }: Pick<ActionsProps, "shown">) {
+  return (
+    <>
+      <DialogButton opens="outputs" class="button button-bad">
+        Delete outputs
+      </DialogButton>
+      <Dialog id="outputs" title="Delete the outputs">
+        <form class="stack-s" method="post" action={`/tasks/${task.id}/outputs`}>
+          <p>
+            Deletes the relay's copies, and closes its links to them for everyone, also for whoever
+            has the callback. It cannot be undone. The task stays, and so does what the upstream
+            itself still has.
+          </p>
+          <div class="buttons">
+            <CloseButton of="outputs">Keep them</CloseButton>
+            <button class="button button-bad" type="submit">
+              Delete the outputs
+            </button>
+          </div>
+        </form>
+      </Dialog>
+    </>
+  );
 }
 
 function Erase({ shown: { task } }: Pick<ActionsProps, "shown">) {

@@ -18,7 +18,7 @@ type Copy = NonNullable<Task["outputs"]>[number];
 const REASONS: Readonly<Record<NonNullable<Copy["reason"]>, string>> = {
   own_link: "is not kept: this is the upstream's own link",
   streamed: "is not kept: the relay passes on what the upstream sends",
-  deleted: "was deleted by the operator",
+  deleted: "was deleted",
   too_large: "is not kept: it is too large",
   empty: "is not kept: the upstream sent no bytes",
   refused: "is not kept: the upstream refused to send it",

@@ -1,6 +1,7 @@
 import { linkOrigin } from "../../api/http/link-origin.ts";
 import { Problem } from "../../api/http/problem.ts";
 import { cancelTask } from "../../api/tasks/cancel-task.ts";
+import { deleteOutputs } from "../../api/outputs/delete-outputs.ts";
 import { eraseTask } from "../../api/tasks/erase-task.ts";
 import { redeliverTask } from "../../api/callbacks/redeliver-task.ts";
 import type { StatusLink } from "../../api/tasks/status-url.ts";
@@ -184,6 +185,18 @@ export const cancel = formAction("cancel", "/tasks/{id}/cancel", "cancel", async
   }
   return seeOther(`/tasks/${taskIdOf(params.id)}`);
 });
+
+/** Deletes the outputs of a task, and redirects to its page. */
+export const deleteOutputsForm = formAction(
+  "deleteOutputsForm",
+  "/tasks/{id}/outputs",
+  "outputs",
+  async (visit) => {
+    const { viewer, params } = visit;
+    await deleteOutputs.perform({ params }, viewer, visit);
+    return seeOther(`/tasks/${taskIdOf(params.id)}`);
+  },
+);
 
 /** Erases a task and redirects to the front page of the console. */
 export const erase = formAction("erase", "/tasks/{id}/erase", "administer", async (visit) => {

@@ -1,5 +1,6 @@
 import { Problem } from "../../api/http/problem.ts";
 import { listTasks } from "../../api/search/list-tasks.ts";
+import { SECOND_MS } from "../../core/time.ts";
 import { may } from "../../objects/task/caller.ts";
 import { html } from "../http/html-answer.ts";
 import { viewerPage, type ViewerVisit } from "../http/page.ts";
@@ -37,7 +38,7 @@ export const tasksPage = viewerPage("tasksPage", PATH, "read", async (visit) => 
   const issues = listed.kind === "invalid" ? listed.issues : new Map<string, string>();
   return html(
     <Layout title="Tasks" frame={frameOf(visit)} section="tasks" isLive>
-      <PageHead title="Tasks" sub="Newest first. A new task appears after some seconds.">
+      <PageHead title="Tasks" sub={`Newest first. ${appearanceOf(visit)}`}>
         <ApiDialog origin={visit.url.origin} paths={[pathWith("/v1/tasks", asked)]} />
       </PageHead>
       <div class="stack-s">
@@ -133,7 +134,7 @@ function List({ page, asked, visit, now }: ListProps) {
         <Newer search={search} top={top} count={0} />
       )}
       {page.data.length === 0 ? (
-        <NoTasks asked={asked} next={next} />
+        <NoTasks asked={asked} next={next} visit={visit} />
       ) : (
         <TaskTable
           tasks={page.data}
@@ -165,13 +166,21 @@ function nextPath(asked: URLSearchParams, cursor: string): string {
   return pathWith(PATH, asked, { cursor });
 }
 
+/** Says when a task appears in the list. */
+function appearanceOf({ runtime: { config } }: ViewerVisit): string {
+  const seconds = config.firstRowDelayMs / SECOND_MS;
+  const age = seconds === 1 ? "a second" : `${seconds} seconds`;
+  return `A task appears ${age} after its registration, or as soon as it ends.`;
+}
+
 interface NoTasksProps {
   readonly asked: URLSearchParams;
   readonly next: string | null;
+  readonly visit: ViewerVisit;
 }
 
 /** Text that is shown instead of an empty list: how far back the search went, and whether older tasks may match. */
-function NoTasks({ asked, next }: NoTasksProps) {
+function NoTasks({ asked, next, visit }: NoTasksProps) {
   if (next !== null) {
     const until = Number(next.split("_")[0]);
     return (
@@ -188,7 +197,7 @@ function NoTasks({ asked, next }: NoTasksProps) {
   if (asked.size === 0) {
     return (
       <Empty icon="tasks" title="No task yet">
-        <p>A task appears here about 30 seconds after its registration, or as soon as it ends.</p>
+        <p>{appearanceOf(visit)}</p>
         <a class="button" href="/docs#registerTask">
           How a task is registered
         </a>

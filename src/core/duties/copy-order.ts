@@ -1,6 +1,12 @@
 import type { Policy } from "../policy.ts";
 import { sealedKeyOf, type SealedKey } from "../record/customer-key.ts";
-import { orderedOutputs, type Output, type Outputs, storedOutputs } from "../record/outputs.ts";
+import {
+  orderedOutputs,
+  type Output,
+  type Outputs,
+  storedOutputs,
+  unconfirmedDeletions,
+} from "../record/outputs.ts";
 import { isTerminal, type TaskRecord, type TerminalTask } from "../record/task.ts";
 import { proofOf, type Provable, type StoredFile } from "../record/upstream.ts";
 import type { Duty } from "./duty.ts";
@@ -28,9 +34,11 @@ export interface OrderedOutput extends Pick<Output, "number" | "source"> {
   readonly stored?: StoredFile;
 }
 
-/** An order to copy the outputs of a task that has completed. */
+/** An order to copy the outputs of a task that has completed, and to delete the copies of outputs that were deleted. */
 export interface CopyOrder extends KeptOutputs, Provable {
   readonly outputs: readonly OrderedOutput[];
+  /** Numbers of the outputs whose copies are deleted, and are never made afterwards. */
+  readonly deleted: readonly number[];
   /** Origin of the relay as the creator of the task addressed it. */
   readonly origin: string;
   /** Name of the connection to the provider; null when the task names none. */
@@ -51,7 +59,8 @@ export interface CopyStep {
 const CLEARANCE_MS = 2_500;
 
 /**
- * Returns the order to copy the outputs of a task. It is repeated until the object that copies outputs has accepted it.
+ * Returns the order to copy the outputs of a task, or to delete copies. It is repeated until the object that copies
+ * outputs has accepted it.
  * The first order does not come from this duty: it is sent at the same time as the first attempt of the callback
  * (`firstOrderOf`). Null when no copy is to be ordered, and when an attempt of the callback is planned so soon that the
  * order could delay it.
@@ -82,9 +91,9 @@ export function outputsToDelete(record: TaskRecord): KeptOutputs | null {
 }
 
 /**
- * Returns the order to copy those outputs of a task that are still to be copied, and to keep the files that were in the
- * answer. The request to delete one output contains this order too, because the first order may not have reached the
- * object that makes the copies.
+ * Returns the order to copy those outputs of a task that are still to be copied, to keep the files that were in the
+ * answer, and to delete the copies of deleted outputs. One order says all of it, because none before it may have reached
+ * the object that makes the copies.
  */
 export function orderOf(record: TerminalTask, outputs: Outputs): CopyOrder {
   return {
@@ -92,6 +101,7 @@ export function orderOf(record: TerminalTask, outputs: Outputs): CopyOrder {
     outputs: orderedOutputs(outputs).map(({ number, source, state }) =>
       state.kind === "kept" ? { number, source, stored: fileOf(state) } : { number, source },
     ),
+    deleted: unconfirmedDeletions(outputs),
     origin: record.origin,
     connection: record.upstream?.connection ?? null,
     customerKey: sealedKeyOf(record),

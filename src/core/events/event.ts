@@ -48,9 +48,9 @@ export type CallEndedEvent =
 
 /**
  * An event about the outputs of a task: the answer to an order to copy them, a report that the copying of some has
- * ended, or the operator's order to delete an output.
+ * ended, or an order to delete outputs.
  */
-export type OutputEvent = CopiesOrderedEvent | CopiesEndedEvent | DeleteOutputEvent;
+export type OutputEvent = CopiesOrderedEvent | CopiesEndedEvent | DeleteOutputsEvent;
 
 /**
  * An event about the submission of a task: the start of a call that had to wait, the refusal of an attempt to send it,
@@ -479,6 +479,8 @@ export interface CopiesOrderedEvent {
    * answer came in time.
    */
   readonly isTaken: boolean;
+  /** Numbers of the deleted outputs that the order named. */
+  readonly deleted: readonly number[];
 }
 
 /** Event with which the object that copies the outputs of a task reports that the copying of some has ended. */
@@ -492,10 +494,14 @@ export interface CopiesEndedEvent {
   readonly ended: readonly NumberedCopy[];
 }
 
-export interface DeleteOutputEvent {
-  readonly type: "delete_output";
-  /** Number of the output: its position in `output.urls`, counted from 1. */
-  readonly number: number;
+/** Event of `DELETE /v1/tasks/{id}/outputs` and `DELETE /v1/tasks/{id}/outputs/{output}`. */
+export interface DeleteOutputsEvent {
+  readonly type: "delete_outputs";
+  /**
+   * Number of the output that is deleted: its position in `output.urls`, counted from 1. Null when all outputs of the
+   * task are deleted.
+   */
+  readonly number: number | null;
 }
 
 /** The number of an output, and how the copying of it has ended. */

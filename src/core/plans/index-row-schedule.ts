@@ -10,11 +10,6 @@ import {
 } from "../record/task.ts";
 
 /**
- * Delay in milliseconds from the creation of a task to the first write of its row to the index, while the task is open.
- * If the task and its callback end within this delay, the row is written only once.
- */
-const FIRST_ROW_DELAY_MS = 30 * SECOND_MS;
-/**
  * Delay in milliseconds to the next write of the index row of an open task, from the first change that the row in the
  * index does not show yet.
  */
@@ -96,7 +91,7 @@ export function failedRow(indexRow: IndexRowState): IndexRowState {
 export function firstWriteAt(record: CreatedTask, policy: Policy): number {
   if (!isOpen(record)) return record.version + (isSettled(record) ? 0 : SENDING_DELAY_MS);
   const isFirst = indexedVersion(record, policy) === 0;
-  const delayMs = isFirst ? FIRST_ROW_DELAY_MS : NEXT_ROW_DELAY_MS;
+  const delayMs = isFirst ? policy.firstRowDelayMs : NEXT_ROW_DELAY_MS;
   return firstMissingAt(record) + delayMs;
 }
 

@@ -23,8 +23,9 @@ export interface Outputs extends Provable {
    */
   readonly list: readonly Output[];
   /**
-   * Plan of the next order to copy the outputs. Null when no output is copied, and when the object that copies outputs
-   * (objects/output) has accepted an order: it then reports the end of each copy.
+   * Plan of the next order to copy the outputs, and to delete the copies of deleted ones. Null when no output is copied
+   * or deleted, and when the object that copies outputs (objects/output) has accepted an order: it then reports the end
+   * of each copy.
    */
   readonly order: Retry | null;
   /**
@@ -49,9 +50,19 @@ export interface Output {
  * - `lost`: the copy could not be made and was given up.
  * - `streamed`: the output is not copied, because the upstream's link to it needs a key; for each request the relay
  *   fetches the output from the upstream and passes it on.
- * - `deleted`: the operator has deleted the copy, and the relay's link is refused.
+ * - `deleted`: the output was deleted, and the relay's link is refused.
  */
-export type OutputState = { readonly kind: "copying" | "streamed" | "deleted" } | EndedCopy;
+export type OutputState =
+  | { readonly kind: "copying" | "streamed" }
+  | {
+      readonly kind: "deleted";
+      /**
+       * True while the object that keeps outputs (objects/output) has not confirmed that there is no copy and will be
+       * none. Absent afterwards, and when there was no copy.
+       */
+      readonly isUnconfirmed?: true;
+    }
+  | EndedCopy;
 
 /** How the copy of an output has ended: it is available, or it was given up for a stated reason. */
 export type EndedCopy =
@@ -88,8 +99,8 @@ export const LOSS_REASONS = [
 const MAX_LINKED_OUTPUTS = MAX_STORED_FILES;
 
 /**
- * Time in milliseconds after which the order to copy the outputs of a task is repeated. The first order is sent as soon
- * as the result is stored, and most copies have ended before the repetition.
+ * Time in milliseconds after which the order to copy or delete the outputs of a task is repeated. The first order is
+ * sent as soon as the result or the deletion is stored, and most copies have ended before the repetition.
  */
 const REPEAT_ORDER_MS = MINUTE_MS;
 
@@ -145,7 +156,7 @@ export function linkOutputs(
   });
   const urls = [...fileLinks, ...links];
   if (list.length === 0 && storedAnswer === undefined) return { urls, outputs: null };
-  const order = areKept ? { retryAt: now + REPEAT_ORDER_MS, tries: 0 } : null;
+  const order = areKept ? plannedOrder(now) : null;
   const answer = storedAnswer === undefined ? {} : { answer: storedAnswer };
   const expiresAt = expiresAtS * SECOND_MS;
   return { urls, outputs: { expiresAt, list, order, ...answer, ...proof } };
@@ -177,6 +188,18 @@ export function orderedOutputs({ list, answer }: Outputs): readonly Output[] {
     ({ source, state }) => state.kind === "copying" || (source === null && state.kind === "kept"),
   );
   return [...skeletonOf(answer), ...ordered];
+}
+
+/** Returns the numbers of the deleted outputs whose copies may still exist, or may still be made. */
+export function unconfirmedDeletions({ list }: Pick<Outputs, "list">): readonly number[] {
+  return list.flatMap(({ number, state }) =>
+    state.kind === "deleted" && state.isUnconfirmed === true ? [number] : [],
+  );
+}
+
+/** Returns the plan of the first order after a result or a deletion, which follows when nothing has done it at once. */
+export function plannedOrder(now: number): Retry {
+  return { retryAt: now + REPEAT_ORDER_MS, tries: 0 };
 }
 
 /** Returns the outputs whose copies are deleted when the task is erased, in the form of `orderedOutputs`. */

@@ -202,7 +202,8 @@ const Notice = z.looseObject({
 });
 
 const OutputState = z.discriminatedUnion("kind", [
-  z.looseObject({ kind: z.enum(["copying", "streamed", "deleted"]) }),
+  z.looseObject({ kind: z.enum(["copying", "streamed"]) }),
+  z.looseObject({ kind: z.literal("deleted"), isUnconfirmed: z.exactOptional(z.literal(true)) }),
   z.looseObject({ kind: z.literal("kept"), bytes: Int, mediaType: z.string() }),
   z.looseObject({ kind: z.literal("lost"), reason: z.enum(LOSS_REASONS) }),
 ]);

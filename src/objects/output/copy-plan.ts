@@ -3,7 +3,7 @@ import type { CopyOrder, KeptOutputs } from "../../core/duties/copy-order.ts";
 import type { NumberedCopy } from "../../core/events/event.ts";
 import { planRetry, type Retry } from "../../core/record/retry.ts";
 import type { EndedCopy, LossReason } from "../../core/record/outputs.ts";
-import { HOUR_MS, SECOND_MS } from "../../core/time.ts";
+import { HOUR_MS, MINUTE_MS, SECOND_MS } from "../../core/time.ts";
 
 /**
  * Stored content of the Durable Object that copies a task's outputs: its copies, finished or not; once the task was
@@ -12,7 +12,7 @@ import { HOUR_MS, SECOND_MS } from "../../core/time.ts";
 export type StoredCopies = Copies | DeletedCopies;
 
 /** The copies of one task's outputs that were ordered for the bucket, with the plan of the next report about them. */
-export interface Copies extends Omit<CopyOrder, "outputs"> {
+export interface Copies extends Omit<CopyOrder, "outputs" | "deleted"> {
   readonly kind: "copies";
   /** Time at which the copies were ordered, in Unix milliseconds. */
   readonly orderedAt: number;
@@ -53,14 +53,19 @@ export interface Copy {
   readonly state: CopyState;
 }
 
-export type CopyState =
-  | OpenCopy
-  | (EndedCopy & { readonly isReported: boolean })
+export type CopyState = OpenCopy | (EndedCopy & { readonly isReported: boolean }) | DeletedCopy;
+
+/** State of a copy whose output was deleted. */
+export interface DeletedCopy {
+  readonly kind: "deleted";
+  /** Id of a multipart upload that may have left parts in the bucket and must be aborted; null when there is none. */
+  readonly uploadId: string | null;
   /**
-   * State of a copy whose output the operator has deleted. `uploadId` is the id of a multipart upload that may have
-   * left parts in the bucket and must be aborted; null when there is none.
+   * Time at which the copy is deleted once more, in Unix milliseconds, because a try that was interrupted may have stored
+   * it after the first deletion. Absent when no try was interrupted, and after that time.
    */
-  | { readonly kind: "deleted"; readonly uploadId: string | null };
+  readonly againAt?: number;
+}
 
 /** State of a copy that is being made or waits for its next try. */
 export interface OpenCopy extends Retry {
@@ -81,6 +86,11 @@ export type TryResult =
 
 const FIRST_RETRY_MS = 10 * SECOND_MS;
 const MAX_RETRY_MS = HOUR_MS;
+/**
+ * Time in milliseconds after the deletion of a copy at which it is deleted once more. A try that was under way then, in an
+ * instance of the object that has ended, has stored nothing later: the platform ends an alarm after 15 minutes.
+ */
+const DELETE_AGAIN_MS = 15 * MINUTE_MS;
 /** Largest random addition to the wait before a try to copy an output, as a fraction of the wait. */
 const JITTER = 0.2;
 
@@ -88,7 +98,8 @@ const JITTER = 0.2;
  * Returns the copies of those outputs that an order names. Their first tries are due at once. A file that is in the bucket
  * already needs none: it is only deleted with the others.
  */
-export function beginCopies({ outputs, ...order }: CopyOrder, now: number): Copies {
+export function beginCopies(given: CopyOrder, now: number): Copies {
+  const { outputs, deleted: _, ...order } = given;
   const open: OpenCopy = { kind: "open", retryAt: now, tries: 0, uploadId: null };
   const list = outputs.map(({ number, source, stored }): Copy => {
     const state: CopyState =
@@ -193,22 +204,51 @@ export function endReport(
 }
 
 /**
- * Returns the copies of a task's outputs after the operator has deleted one output. The copy of this output is marked
- * as deleted, together with the multipart upload that is still to be aborted.
+ * Returns the copies of a task's outputs after some outputs were deleted. Each of their copies is marked as deleted,
+ * together with the multipart upload that is still to be aborted.
+ * @param tried number of the output that is being copied now; null when none is.
  */
-export function withoutCopy(copies: Copies, number: number): Copies {
+export function withoutCopies(
+  copies: Copies,
+  numbers: readonly number[],
+  tried: number | null,
+  now: number,
+): Copies {
   const list = copies.list.map((copy) => {
-    const state = { kind: "deleted", uploadId: uploadOf(copy) } as const;
-    return copy.number === number ? { ...copy, state } : copy;
+    const { number, state } = copy;
+    if (!numbers.includes(number) || state.kind === "deleted") return copy;
+    const isInterrupted = state.kind === "open" && state.tries > 0 && number !== tried;
+    const again = isInterrupted ? { againAt: now + DELETE_AGAIN_MS } : {};
+    return { ...copy, state: { kind: "deleted", uploadId: uploadOf(copy), ...again } as const };
   });
   return { ...copies, list };
 }
 
-/** Returns the copies of a task's outputs after the multipart upload of a deleted output was aborted. */
-export function withoutUpload(copies: Copies, number: number): Copies {
+/** Returns the copies of a task's outputs after the multipart uploads of deleted outputs were aborted. */
+export function withoutUploads(copies: Copies, numbers: readonly number[]): Copies {
+  return withDeleted(copies, numbers, (state) => ({ ...state, uploadId: null }));
+}
+
+/** Returns the numbers of the deleted outputs whose copies are to be deleted once more now. */
+export function dueDeletions({ list }: Copies, now: number): readonly number[] {
+  return list.flatMap(({ number, state }) =>
+    state.kind === "deleted" && (state.againAt ?? Infinity) <= now ? [number] : [],
+  );
+}
+
+/** Returns the copies of a task's outputs after copies of deleted outputs were deleted once more. */
+export function deletedAgain(copies: Copies, numbers: readonly number[]): Copies {
+  return withDeleted(copies, numbers, ({ uploadId }) => ({ kind: "deleted", uploadId }));
+}
+
+function withDeleted(
+  copies: Copies,
+  numbers: readonly number[],
+  change: (state: DeletedCopy) => DeletedCopy,
+): Copies {
   const list = copies.list.map((copy) =>
-    copy.number === number && copy.state.kind === "deleted"
-      ? { ...copy, state: { ...copy.state, uploadId: null } }
+    copy.state.kind === "deleted" && numbers.includes(copy.number)
+      ? { ...copy, state: change(copy.state) }
       : copy,
   );
   return { ...copies, list };
@@ -229,11 +269,14 @@ function uploadOf({ state }: Copy): string | null {
 
 /**
  * Returns the time in Unix milliseconds at which the object that copies a task's outputs must work next: for a try, for
- * a report, or for the deletion of the expired copies.
+ * a report, for a repeated deletion, or for the deletion of the expired copies.
  */
 export function wakeAt({ list, report, expiresAt }: Copies): number {
-  const tries = list.flatMap(({ state }) => (state.kind === "open" ? [state.retryAt] : []));
-  return Math.min(expiresAt, report?.retryAt ?? Infinity, ...tries);
+  const times = list.map(({ state }) => {
+    if (state.kind === "open") return state.retryAt;
+    return (state.kind === "deleted" ? state.againAt : undefined) ?? Infinity;
+  });
+  return Math.min(expiresAt, report?.retryAt ?? Infinity, ...times);
 }
 
 function withOpen(copies: Copies, number: number, change: (state: OpenCopy) => CopyState): Copies {

@@ -13,7 +13,9 @@ import { objectNamed } from "../placed-object.ts";
 import {
   beginCopies,
   type Copies,
+  deletedAgain,
   type DeletedCopies,
+  dueDeletions,
   type DueCopy,
   endReport,
   endTry,
@@ -25,8 +27,8 @@ import {
   type TryResult,
   unreported,
   wakeAt,
-  withoutCopy,
-  withoutUpload,
+  withoutCopies,
+  withoutUploads,
   withUpload,
 } from "./copy-plan.ts";
 import { type CopySlot, takeCopySlot } from "./copy-slots.ts";
@@ -84,7 +86,7 @@ const REMEMBER_MS = DAY_MS;
  * copies. It erases itself when the copies have expired.
  *
  * Called by the task's object (`objects/task`): once when the task has completed, again after a minute if not all
- * copies have ended by then (core/duties/copy-order.ts), and before the task is erased. It calls the task's object when
+ * copies have ended by then (core/duties/copy-order.ts), when outputs are deleted, and before the task is erased. It calls the task's object when
  * copies have ended (core/events/output-copies.ts).
  *
  * Its parts: copy-plan.ts plans the tries, copy-slots.ts permits them, copy-source.ts knows the upstream's link and
@@ -93,7 +95,7 @@ const REMEMBER_MS = DAY_MS;
 export class OutputObject extends DurableObject<OutputBindings> {
   static {
     // The platform may repeat these calls after a lost connection, because a repetition changes nothing.
-    for (const name of ["copy", "delete", "deleteOne"] as const) retryable(this.prototype[name]);
+    for (const name of ["copy", "delete"] as const) retryable(this.prototype[name]);
   }
 
   readonly #timeouts: CopyTimeouts;
@@ -114,8 +116,10 @@ export class OutputObject extends DurableObject<OutputBindings> {
   }
 
   /**
-   * Starts copying the outputs of a task at once. An order that was accepted before changes nothing.
-   * @returns always true. A caller that gets it knows that the order is stored.
+   * Starts copying the outputs of a task at once, and deletes the copies of those that the order names as deleted. What
+   * was ordered before changes nothing.
+   * @returns always true. A caller that gets it knows that the order is stored, and that the copies are deleted.
+   * @throws when the bucket does not delete a copy; the call must then be repeated.
    */
   async copy(order: CopyOrder): Promise<true> {
     const now = Date.now();
@@ -125,6 +129,7 @@ export class OutputObject extends DurableObject<OutputBindings> {
     } else if ((await this.ctx.storage.getAlarm()) === null && this.#stop === null) {
       await this.ctx.storage.setAlarm(now + 1);
     }
+    if (order.deleted.length > 0) await this.#deleteSome(order);
     return true;
   }
 
@@ -148,25 +153,26 @@ export class OutputObject extends DurableObject<OutputBindings> {
     if (outputs.expiresAt <= now) await this.ctx.storage.deleteAll();
   }
 
-  /**
-   * Stops copying one output, and deletes its copy. The copies of the other outputs are not affected.
-   * @param order the order to copy the task's outputs. It is given here too because the original order may not have
-   * arrived yet.
-   * @throws when the bucket does not delete the copy; the call must then be repeated.
-   */
-  async deleteOne(order: CopyOrder, number: number): Promise<void> {
+  /** Stops copying deleted outputs, and deletes their copies. The copies of the other outputs are not affected. */
+  async #deleteSome(order: CopyOrder): Promise<void> {
+    const { deleted } = order;
     const known = this.#read();
-    if (known === null) await this.copy(order);
     const uploads = known === null ? [] : leftUploads(known);
-    const own = uploads.filter((upload) => upload.number === number);
-    this.#change((copies) => withoutCopy(copies, number));
-    if (this.#stop !== null && this.#tried === number) {
-      this.#stop.abort();
+    const own = uploads.filter(({ number }) => deleted.includes(number));
+    this.#change((copies) => withoutCopies(copies, deleted, this.#tried, Date.now()));
+    if (this.#tried !== null && deleted.includes(this.#tried)) {
+      this.#stop?.abort();
       await this.#trying;
     }
     await this.#abortUploads(order, own);
-    await this.#deleteCopies({ ...order, outputs: [{ number }] });
-    if (own.length > 0) this.#change((copies) => withoutUpload(copies, number));
+    await this.#deleteCopies({ ...order, outputs: deleted.map((number) => ({ number })) });
+    if (own.length > 0) this.#change((copies) => withoutUploads(copies, deleted));
+  }
+
+  /** Deletes once more the copies that an interrupted try may have stored after their deletion. */
+  async #deleteAgain(copies: Copies, numbers: readonly number[]): Promise<void> {
+    await this.#deleteCopies({ ...copies, outputs: numbers.map((number) => ({ number })) });
+    this.#change((known) => deletedAgain(known, numbers));
   }
 
   /**
@@ -195,6 +201,11 @@ export class OutputObject extends DurableObject<OutputBindings> {
       if (copies === null) return;
       if (copies.kind === "deleted") return this.#forget(copies, now);
       if (copies.expiresAt <= now) return this.#expire(copies);
+      const again = dueDeletions(copies, now);
+      if (again.length > 0) {
+        await this.#deleteAgain(copies, again);
+        continue;
+      }
       const copy = now < until ? nextCopy(copies, now) : null;
       if (copy === null) break;
       const taken = takeCopySlot(this.ctx.id.toString(), now, Math.random());

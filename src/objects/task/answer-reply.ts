@@ -35,7 +35,7 @@ export interface AnswerInBucket extends Pick<StoredAnswer, "number" | "contentTy
   readonly urls: readonly string[];
   /** Time from which neither the answer nor its files can be read, in Unix milliseconds. */
   readonly expiresAt: number;
-  /** True when the operator has deleted the output that the answer is. */
+  /** True when the output that the answer is was deleted. */
   readonly isDeleted: boolean;
 }
 

@@ -130,9 +130,10 @@ async function orderCopies(
 ): Promise<CallOutcome> {
   const answered = unlessAborted(platform.orderCopies(order), aborted);
   const { answer: isTaken, fault } = await ended(answered, false);
-  const about = { task_id: order.taskId, count: order.outputs.length };
+  const { taskId, recordedAt, outputs, deleted } = order;
+  const about = { task_id: taskId, count: outputs.length, deleted: deleted.length };
   const line = { ...about, outcome: outcome(isTaken, "taken"), ...fault };
-  const event = { type: "copies_ordered", recordedAt: order.recordedAt, isTaken } as const;
+  const event = { type: "copies_ordered", recordedAt, isTaken, deleted } as const;
   const isExpected = isTaken || aborted.aborted;
   return { event, line: { event: "outputs.order", ...line }, level: level(isExpected) };
 }

@@ -428,15 +428,6 @@ export class ObjectPlatform implements Platform {
     await outputObject(this.#bindings, outputs.taskId, outputs.recordedAt).delete(outputs);
   }
 
-  /**
-   * Stops copying an output of a task, and deletes its copy.
-   * @throws when the copy could not be deleted.
-   */
-  async deleteOutput(order: CopyOrder, number: number): Promise<void> {
-    if (!this.#prepared().config.areOutputsKept) return;
-    await outputObject(this.#bindings, order.taskId, order.recordedAt).deleteOne(order, number);
-  }
-
   background(work: Promise<unknown>): void {
     const guarded = work.catch((error: unknown) => {
       const line = { task_id: this.#ctx.id.name ?? null, error: errorText(error) };

@@ -114,8 +114,8 @@ export interface Platform {
    */
   startCopies(order: CopyOrder): void;
   /**
-   * Orders the copies of the outputs of a task. An order that was accepted before changes nothing.
-   * @returns true when the object that copies outputs has accepted the order in time.
+   * Orders the copies of the outputs of a task, and the deletion of copies. What was ordered before changes nothing.
+   * @returns true when the object that copies outputs has accepted the order, and has deleted the copies, in time.
    * @throws when that object fails.
    */
   orderCopies(order: CopyOrder): Promise<boolean>;

@@ -39,7 +39,7 @@ import { leaveOf } from "../../core/duties/queue-leave.ts";
 import { pollOf } from "../../core/duties/poll.ts";
 import { type OutputPlace, outputPlaceOf } from "../../core/views/output-place.ts";
 import { taskFacts } from "../../core/views/task-facts.ts";
-import type { LogLevel } from "../../lib/log.ts";
+import { errorText, type LogLevel } from "../../lib/log.ts";
 import type { RefusedSubmission } from "./alerts.ts";
 import { type AnswerReply, answerReplyOf, isSubmitter } from "./answer-reply.ts";
 import { accountOf, type Caller, keyNameOf, readerOf } from "./caller.ts";
@@ -95,7 +95,7 @@ export class TaskObject extends DurableObject<ObjectBindings> {
     for (const name of [
       "endCall",
       "endCopies",
-      "deleteOutput",
+      "deleteOutputs",
       "endSubmission",
       "followUp",
       "hook",
@@ -295,25 +295,41 @@ export class TaskObject extends DurableObject<ObjectBindings> {
   }
 
   /**
-   * Deletes an output of the task: from then on the relay refuses its link to the output, and the copy is deleted.
-   * @throws when the copy could not be deleted; the call must then be repeated.
+   * Deletes an output of the task, or all that have links of the relay: from then on the relay refuses these links, and
+   * the copies are deleted.
+   * @param number number of the output; null for all.
+   * @returns null when the copies are not deleted yet. The deletion is then repeated until it is confirmed.
    */
-  async deleteOutput(number: number, caller: Caller): Promise<Applied> {
+  async deleteOutputs(number: number | null, caller: Caller): Promise<Applied | null> {
     this.#platform.prepare(this.env);
     const isForeign = this.#isForeign(caller);
-    const decision = isForeign ? null : this.#loop.apply({ type: "delete_output", number });
+    const decision = isForeign ? null : this.#loop.apply({ type: "delete_outputs", number });
     const applied =
       decision === null
         ? refused({ code: "unknown_task" })
         : appliedOf(decision, readerOf(caller), this.#loop.policy());
-    const record = this.#platform.load();
-    if (applied.kind !== "refused" && record !== null && isTerminal(record) && record.outputs) {
-      await this.#platform.deleteOutput(orderOf(record, record.outputs), number);
-    }
+    const isDeleted = applied.kind === "refused" || (await this.#confirmDeletions());
     const outcome = applied.kind === "refused" ? applied.refusal.code : applied.kind;
     const line = { task_id: this.#taskId, number, by: keyNameOf(caller), outcome };
-    this.#platform.log(() => ({ event: "task.delete_output", ...line }), "info");
-    return applied;
+    const state = isDeleted ? {} : { copies: "kept" };
+    this.#platform.log(() => ({ event: "task.delete_outputs", ...line, ...state }), "info");
+    return isDeleted ? applied : null;
+  }
+
+  /** Orders the deletion of copies that is not confirmed yet. Returns false when the order has failed. */
+  async #confirmDeletions(): Promise<boolean> {
+    const record = this.#platform.load();
+    if (record === null || !isTerminal(record) || record.outputs === null) return true;
+    const order = orderOf(record, record.outputs);
+    if (order.deleted.length === 0) return true;
+    const isTaken = await this.#platform.orderCopies(order).catch((error: unknown) => {
+      const line = { task_id: this.#taskId, error: errorText(error) };
+      this.#platform.log(() => ({ event: "outputs.not_deleted", ...line }), "warn");
+      return false;
+    });
+    const { recordedAt, deleted } = order;
+    if (isTaken) this.#loop.apply({ type: "copies_ordered", recordedAt, isTaken, deleted });
+    return isTaken;
   }
 
   /** Stores that a hook which came to a valid hook URL of the task was refused. */

@@ -4,6 +4,8 @@ import { settingLines } from "../../../scripts/dev/summary.ts";
 
 const DEV = '[dev]\nip = "127.0.0.1"\nport = 9000\nlocal_protocol = "https"\n';
 
+const SOON = ["--var", "INDEX_DELAY_S:1"];
+
 it.each([
   ["no arguments", "", "", "--port 8787", "http://localhost:8787"],
   ["the option --port", "--port 9001 --live-reload", "", "", "http://localhost:9001"],
@@ -30,10 +32,10 @@ it.each([
     "https://127.0.0.1:9001",
   ],
 ])(
-  "npm start with %s sets PUBLIC_URL to the address that wrangler prints",
+  "npm start with %s sets PUBLIC_URL to the address that wrangler prints, and lists a new task after a second",
   (_, given, toml, listen, origin) => {
     const args = words(given);
-    const added = [...words(listen), "--var", `PUBLIC_URL:${origin}`];
+    const added = [...words(listen), "--var", `PUBLIC_URL:${origin}`, ...SOON];
     expect(startArguments(args, { toml, devVars: "" })).toMatchObject({
       args: [...args, ...added],
       address: { origin, port: Number(new URL(origin).port || 80) },
@@ -54,7 +56,8 @@ it.each([
   (_, given, devVars) => {
     const listen = given.includes("--port") ? "" : " --port 8787";
     const { args } = startArguments(words(given), { toml: "", devVars });
-    expect(args).toEqual(words(given + listen));
+    const soon = given.includes("--port 0") ? [] : SOON;
+    expect(args).toEqual([...words(given + listen), ...soon]);
   },
 );
 
@@ -69,6 +72,14 @@ it("npm start names the connections and pools that work, and the faults of those
     "Switched on: SANDBOX, connection kling-a, connection kling-b, pool kling",
     "Disabled by faults: CONNECTIONS.ark-0.in_flight is wrong",
   ]);
+});
+
+it.each([
+  ["--var sets it", "--var INDEX_DELAY_S:30", ""],
+  [".dev.vars sets it", "", "INDEX_DELAY_S=30"],
+])("npm start does not set INDEX_DELAY_S when %s", (_, given, devVars) => {
+  const { args } = startArguments(words(given), { toml: "", devVars });
+  expect(args).not.toContain("INDEX_DELAY_S:1");
 });
 
 function words(text: string): string[] {

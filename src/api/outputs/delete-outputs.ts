@@ -1,0 +1,49 @@
+import type { Env } from "../../env.ts";
+import type { Caller } from "../../objects/task/caller.ts";
+import { unavailable } from "../http/object-call.ts";
+import { routeOf } from "../http/route.ts";
+import { NoBody, NoQuery, operation } from "../operation.ts";
+import { invalidRequest } from "../http/problem.ts";
+import { accepted, taskClient } from "../tasks/task-client.ts";
+
+/** Pattern of the number of an output, as the path of a request contains it. */
+const NUMBER = /^[1-9]\d{0,3}$/;
+
+/** Deletes all outputs of a task that have links of the relay: the copies are deleted, and the links are refused. */
+export const deleteOutputs = operation(
+  "deleteOutputs",
+  { access: "outputs", params: ["id"], query: NoQuery, body: NoBody },
+  async ({ env, params: { id }, caller }) => await deleted(env, id, null, caller),
+);
+
+/** Deletes one output of a task: its copy is deleted, and its link is refused from then on. */
+const deleteOutput = operation(
+  "deleteOutput",
+  { access: "outputs", params: ["id", "output"], query: NoQuery, body: NoBody },
+  async ({ env, params: { id, output }, caller }) => {
+    if (!NUMBER.test(output)) {
+      const message = "must be the place of the output in output.urls, counted from 1";
+      throw invalidRequest([{ path: "/output", message }]);
+    }
+    await deleted(env, id, Number(output), caller);
+  },
+);
+
+export const deleteOutputsRoute = routeOf(
+  { method: "DELETE", path: "/v1/tasks/{id}/outputs" },
+  deleteOutputs,
+  () => new Response(null, { status: 204 }),
+);
+
+export const deleteOutputRoute = routeOf(
+  { method: "DELETE", path: "/v1/tasks/{id}/outputs/{output}" },
+  deleteOutput,
+  () => new Response(null, { status: 204 }),
+);
+
+/** @throws Problem `unavailable` while copies may exist; the task's object goes on to delete them by itself. */
+async function deleted(env: Env, id: string, number: number | null, caller: Caller): Promise<void> {
+  const applied = await taskClient(env, id).deleteOutputs(number, caller);
+  if (applied === null) throw unavailable("The copies of the outputs are not deleted yet.");
+  accepted(applied);
+}
