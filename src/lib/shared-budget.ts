@@ -1,13 +1,19 @@
 /** An amount that one request has taken from a budget that all requests of an isolate use together. */
 interface Taken {
-  readonly owner: string | null;
+  readonly owners: readonly string[];
   amount: number;
   /** Time at which the amount counts as given back, in Unix milliseconds. */
   until: number;
 }
 
 /**
- * Reason why a request gets no further amount from a shared budget: `share` when the owner of the request has already
+ * Largest amount that one owner may take: a number, or a function that returns it for the amount of the budget that
+ * would be left.
+ */
+type Share = number | ((left: number) => number);
+
+/**
+ * Reason why a request gets no further amount from a shared budget: `share` when an owner of the request has already
  * taken the whole share of one owner, `total` when too little of the whole budget is left.
  */
 export type Lack = "share" | "total";
@@ -19,7 +25,7 @@ export type Lack = "share" | "total";
  */
 export class SharedBudget {
   readonly #total: number;
-  readonly #share: number;
+  readonly #share: Share;
   readonly #taken = new Set<Taken>();
   #sum = 0;
 
@@ -28,18 +34,18 @@ export class SharedBudget {
    * @param total amount for all owners together.
    * @param share largest amount that one owner may take.
    */
-  constructor(total: number, share: number) {
+  constructor(total: number, share: Share) {
     this.#total = total;
     this.#share = share;
   }
 
   /**
    * Returns an empty part of the budget, which one request can enlarge.
-   * @param owner owner to whose share the part belongs; null for a part that may take the whole budget.
+   * @param owners owners to whose shares the part belongs. A part without owners may take the whole budget.
    * @param leaseMs time in milliseconds since the last change of the part after which it counts as given back.
    */
-  part(owner: string | null, leaseMs: number): BudgetPart {
-    const taken: Taken = { owner, amount: 0, until: 0 };
+  part(owners: readonly string[], leaseMs: number): BudgetPart {
+    const taken: Taken = { owners, amount: 0, until: 0 };
     return {
       resize: (amount) => this.#resize(taken, amount, Date.now(), leaseMs),
       giveBack: () => this.#drop(taken),
@@ -51,8 +57,8 @@ export class SharedBudget {
     if (!this.#taken.has(taken)) taken.amount = 0;
     const more = amount - taken.amount;
     if (more > 0) {
-      let lack = this.#lack(taken.owner, more);
-      if (lack !== null && this.#dropExpired(now)) lack = this.#lack(taken.owner, more);
+      let lack = this.#lack(taken.owners, more);
+      if (lack !== null && this.#dropExpired(now)) lack = this.#lack(taken.owners, more);
       if (lack !== null) return lack;
     }
     this.#taken.add(taken);
@@ -62,14 +68,16 @@ export class SharedBudget {
     return null;
   }
 
-  #lack(owner: string | null, more: number): Lack | null {
-    if (owner !== null && this.#amountOf(owner) + more > this.#share) return "share";
-    return this.#sum + more > this.#total ? "total" : null;
+  #lack(owners: readonly string[], more: number): Lack | null {
+    const left = this.#total - this.#sum - more;
+    const share = typeof this.#share === "number" ? this.#share : this.#share(left);
+    if (owners.some((owner) => this.#amountOf(owner) + more > share)) return "share";
+    return left < 0 ? "total" : null;
   }
 
   #amountOf(owner: string): number {
     let amount = 0;
-    for (const each of this.#taken) if (each.owner === owner) amount += each.amount;
+    for (const each of this.#taken) if (each.owners.includes(owner)) amount += each.amount;
     return amount;
   }
 

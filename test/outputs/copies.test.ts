@@ -531,24 +531,81 @@ it("the id of a multipart upload is stored before its first part is sent, so tha
   expect((await readCopied(id)).outputs[0]).toMatchObject({ kept: true });
 });
 
-it("an isolate copies two outputs at a time, and begins a third within 5 seconds after one of them has ended", async () => {
+it("an isolate copies many outputs of stated length at the same time, and two of unknown length from one host; a third begins within 5 seconds after one of them has ended", async () => {
   const { on, sentTo } = anUpstream(stopping());
   const ids = [await completedWith([SOURCE]), await completedWith([SOURCE])];
   const copied = ids.map(copy);
   await until(() => sentTo(SOURCE).length === 2);
   const third = "https://cdn.example.net/third.mp4";
-  on(third, sending(VIDEO_BYTES));
+  on(third, streaming(VIDEO_BYTES));
   const waiting = await completedWith([third]);
   await copy(waiting);
-  expect(sentTo(third)).toEqual([]);
+  expect(sentTo(third)).toHaveLength(1);
   const alarm = await runInDurableObject(copierOf(waiting), (_, { storage }) => storage.getAlarm());
   expect(alarm).toBeGreaterThan(START);
   expect(alarm).toBeLessThanOrEqual(START + 5_001);
+  expect(await storedCopies(waiting)).toMatchObject({ list: [{ state: { tries: 0 } }] });
+  await copy(waiting);
+  expect(sentTo(third)).toHaveLength(1);
+  const stated = "https://cdn.example.net/stated.mp4";
+  on(stated, sending(VIDEO_BYTES));
+  const other = await completedWith([stated]);
+  await copy(other);
+  expect((await readCopied(other)).outputs[0]).toMatchObject({ kept: true });
   for (const id of ids) await erase(id);
   await Promise.all(copied);
   pass(5_001);
   await copy(waiting);
   expect((await readCopied(waiting)).outputs[0]).toMatchObject({ kept: true });
+});
+
+it("a try to copy an output of unknown length that lacks memory ends the request to the upstream", async () => {
+  const { on, sentTo } = anUpstream(stopping());
+  const ids = [await completedWith([SOURCE]), await completedWith([SOURCE])];
+  const copied = ids.map(copy);
+  await until(() => sentTo(SOURCE).length === 2);
+  const third = "https://cdn.example.net/third.mp4";
+  let isAborted = false;
+  on(third, (sent, signal) => {
+    signal.addEventListener("abort", () => {
+      isAborted = true;
+    });
+    return stopping()(sent, signal);
+  });
+  await copy(await completedWith([third]));
+  expect(isAborted).toBe(true);
+  for (const id of ids) await erase(id);
+  await Promise.all(copied);
+});
+
+it("an alarm of the object that copies outputs is repeated after a minute when its work fails, and after longer waits while it goes on failing, and an isolate logs one line a minute about all such alarms", async () => {
+  const lines = vi.spyOn(console, "error").mockImplementation(() => undefined);
+  anUpstream(sending(VIDEO_BYTES));
+  const ids = [await completedWith([SOURCE]), await completedWith([SOURCE])];
+  for (const id of ids) await copy(id);
+  pass(7 * DAY_MS);
+  const remove = vi
+    .spyOn(Object.getPrototypeOf(bucket()), "delete")
+    .mockRejectedValue(new Error("R2 is down"));
+  const waitsMs: number[] = [];
+  for (let failures = 0; failures < 8; failures += 1) {
+    for (const id of ids) await copy(id);
+    const alarm = await runInDurableObject(copierOf(ids[0] ?? ""), (_, { storage }) =>
+      storage.getAlarm(),
+    );
+    const waitMs = (alarm ?? 0) - Date.now();
+    waitsMs.push(waitMs);
+    pass(waitMs);
+  }
+  expect(waitsMs[0]).toBe(60_000);
+  expect(waitsMs.at(-1)).toBeGreaterThan(75_000);
+  expect(Math.max(...waitsMs)).toBeLessThanOrEqual(30 * 60_000);
+  const failed = lines.mock.calls.filter((line) => String(line).includes("outputs.failed"));
+  expect(failed).toHaveLength(waitsMs.length);
+  remove.mockRestore();
+  pass(60 * 60_000);
+  for (const id of ids) await copy(id);
+  expect(await copiesOf(ids[0] ?? "")).toEqual([]);
 });
 
 it("when the relay has given up copying an output, the operator is sent the event output.lost with the task, the output's number and the reason", async () => {
