@@ -11,6 +11,16 @@ import { answerOf, aRow, cron, DAY, db, HOUR, insert, TABLES, useIndex } from ".
 
 useIndex();
 
+/** Returns a later row of a task whose copies have ended. */
+function afterCopies(row: IndexRow): IndexRow {
+  return { ...row, version: row.version + 1, copyingOutputs: 0 };
+}
+
+/** Returns the row of a task that has completed some minutes ago, with so many outputs that are being copied. */
+function copyingSince(minutes: number, copyingOutputs: number): IndexRow {
+  return aRow({ finishedAt: START - minutes * 60_000, copyingOutputs });
+}
+
 it("GET /v1/tasks?outputs=lost lists on its first page a task older than 10,000 others without lost outputs, and reads none of their index rows", async () => {
   const others = Array.from({ length: 10_001 }, (_, n) =>
     aRow({ createdAt: START - n, keptOutputs: 1, keptBytes: 9 }),
@@ -64,16 +74,13 @@ it("D1 bills one written row more for a task whose outputs are being copied, one
   const plain = await billed(aRow());
   const tasks = [aRow({ copyingOutputs: 1 }), aRow({ copyingOutputs: 1 })] as const;
   for (const task of tasks) expect(await billed(task)).toBe(plain + 1);
-  const after = (task: IndexRow) => ({ ...task, version: task.version + 1, copyingOutputs: 0 });
-  expect(await billed({ ...after(tasks[0]), keptOutputs: 1, keptBytes: 9 })).toBe(1);
-  expect(await billed({ ...after(tasks[1]), lostOutputs: 1 })).toBe(2);
+  expect(await billed({ ...afterCopies(tasks[0]), keptOutputs: 1, keptBytes: 9 })).toBe(1);
+  expect(await billed({ ...afterCopies(tasks[1]), lostOutputs: 1 })).toBe(2);
 });
 
 it("GET /metrics and GET /v1/problems count the outputs that are being copied and those that should have been copied, and read only the rows of their tasks", async () => {
   const kept = Array.from({ length: 1_000 }, () => aRow({ keptOutputs: 1, keptBytes: 9 }));
-  const since = (minutes: number, copyingOutputs: number) =>
-    aRow({ finishedAt: START - minutes * 60_000, copyingOutputs });
-  await insert(...kept, since(20, 2), since(16, 1), since(14, 3));
+  await insert(...kept, copyingSince(20, 2), copyingSince(16, 1), copyingSince(14, 3));
   const { rows, INDEX_DB } = metered(db);
   const metrics = await (await callRelay({ ...env, INDEX_DB }, "/metrics")).text();
   expect(metrics).toMatch(/^task_relay_open_copies 6$/m);

@@ -38,7 +38,7 @@ import { CopySlots, STATED_UNITS, UNSTATED_UNITS } from "./copy-slots.ts";
 import { linkLifeMs, sourceOf } from "./copy-source.ts";
 import { measureCopy } from "./measure-copy.ts";
 import { outputKey } from "./output-key.ts";
-import { storeCopy } from "./store-copy.ts";
+import { type CopyBucket, storeCopy } from "./store-copy.ts";
 
 /**
  * The method of a task's Durable Object that the object which copies its outputs calls. It is declared here, because
@@ -49,10 +49,19 @@ interface CopiedTask extends Rpc.DurableObjectBranded {
   endCopies: (event: CopiesEndedEvent) => boolean;
 }
 
+/** The methods of an R2 bucket that the object which copies a task's outputs uses. */
+export interface OutputBucket extends CopyBucket {
+  readonly resumeMultipartUpload: (
+    key: string,
+    uploadId: string,
+  ) => { readonly abort: () => Promise<void> };
+  readonly delete: (keys: string[]) => Promise<void>;
+}
+
 /** Bindings of the environment that the object which copies a task's outputs uses. */
 export interface OutputBindings extends WithStartup {
-  /** R2 bucket in which the copies are stored. Absent when the relay makes no copies of outputs. */
-  readonly OUTPUTS?: R2Bucket;
+  /** Bucket in which the copies are stored. Absent when the relay makes no copies of outputs. */
+  readonly OUTPUTS?: OutputBucket;
   readonly METRICS?: AnalyticsEngineDataset;
   readonly TASKS: DurableObjectNamespace<CopiedTask>;
 }
