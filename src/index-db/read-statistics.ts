@@ -24,8 +24,8 @@ const OVERDUE_MS = MINUTE_MS;
 
 /**
  * Largest number of unsettled tasks that are counted in one database, largest number of tasks with an unknown
- * submission outcome, and largest number of those whose outputs are being copied. Without the limit, `GET /metrics` and `GET /v1/stats` would read too many rows when many tasks
- * are open.
+ * submission outcome, and largest number of tasks whose outputs are being copied. Without the limit, `GET /metrics` and
+ * `GET /v1/stats` would read too many rows when many tasks are open.
  */
 const MAX_OPEN = 10_000;
 

@@ -40,7 +40,8 @@ export interface Facts {
   readonly connections: readonly ConnectionFaults[];
   /**
    * Rows and counts of the index: counts of recent tasks, failed callbacks, tasks that should change next, tasks of
-   * which it is unknown whether their submission has started a job, and outputs that are being copied. Null when the relay has no index.
+   * which it is unknown whether their submission has started a job, and outputs that are being copied. Null when the
+   * relay has no index.
    */
   readonly index: IndexFacts | null;
 }
