@@ -7,10 +7,11 @@ interface Taken {
 }
 
 /**
- * Largest amount that one owner may take: a number, or a function that returns it for the amount of the budget that
- * would be left.
+ * Returns the largest amount that one owner may take.
+ * @param left amount of the whole budget that would be left.
+ * @param others amount that other parts of the same owner have.
  */
-type Share = number | ((left: number) => number);
+type ShareOf = (owner: string, left: number, others: number) => number;
 
 /**
  * Reason why a request gets no further amount from a shared budget: `share` when an owner of the request has already
@@ -25,18 +26,18 @@ export type Lack = "share" | "total";
  */
 export class SharedBudget {
   readonly #total: number;
-  readonly #share: Share;
+  readonly #shareOf: ShareOf;
   readonly #taken = new Set<Taken>();
   #sum = 0;
 
   /**
    * Creates a budget from which nothing is taken yet.
    * @param total amount for all owners together.
-   * @param share largest amount that one owner may take.
+   * @param share largest amount that one owner may take, or a function that returns it.
    */
-  constructor(total: number, share: Share) {
+  constructor(total: number, share: number | ShareOf) {
     this.#total = total;
-    this.#share = share;
+    this.#shareOf = typeof share === "number" ? () => share : share;
   }
 
   /**
@@ -57,8 +58,8 @@ export class SharedBudget {
     if (!this.#taken.has(taken)) taken.amount = 0;
     const more = amount - taken.amount;
     if (more > 0) {
-      let lack = this.#lack(taken.owners, more);
-      if (lack !== null && this.#dropExpired(now)) lack = this.#lack(taken.owners, more);
+      let lack = this.#lack(taken, amount);
+      if (lack !== null && this.#dropExpired(now)) lack = this.#lack(taken, amount);
       if (lack !== null) return lack;
     }
     this.#taken.add(taken);
@@ -68,10 +69,13 @@ export class SharedBudget {
     return null;
   }
 
-  #lack(owners: readonly string[], more: number): Lack | null {
-    const left = this.#total - this.#sum - more;
-    const share = typeof this.#share === "number" ? this.#share : this.#share(left);
-    if (owners.some((owner) => this.#amountOf(owner) + more > share)) return "share";
+  #lack(taken: Taken, amount: number): Lack | null {
+    const left = this.#total - this.#sum + taken.amount - amount;
+    const isBeyondShare = taken.owners.some((owner) => {
+      const others = this.#amountOf(owner) - taken.amount;
+      return others + amount > this.#shareOf(owner, left, others);
+    });
+    if (isBeyondShare) return "share";
     return left < 0 ? "total" : null;
   }
 

@@ -36,26 +36,44 @@ function waitOf(slots: CopySlots, asked: CopyClaim, random: number): number | nu
   return answer.slot === null ? answer.waitMs : null;
 }
 
-it("an isolate (a process of the Worker) copies 84 outputs of stated length from one host at the same time, enough for 10 a second that take 5 s each", () => {
-  expect(takeAll(new CopySlots())).toHaveLength(84);
+it("an isolate (a process of the Worker) copies 66 outputs of stated length for one account at the same time, more than the 50 that 10 a second are which take 5 s each, and 99 from one host", () => {
+  expect(takeAll(new CopySlots(), { account: "acme" })).toHaveLength(66);
+  expect(takeAll(new CopySlots())).toHaveLength(99);
 });
 
-it("an isolate copies two outputs of unknown length from one host at the same time, of which it holds 8 MiB each, and a third from another host", () => {
+it("an isolate copies four outputs of unknown length at the same time, of which it holds 8 MiB each: two for an account, three from a host", () => {
   const slots = new CopySlots();
   const unstated = { units: UNSTATED_UNITS };
-  expect(takeAll(slots, unstated)).toHaveLength(2);
+  expect(takeAll(slots, { ...unstated, account: "acme" })).toHaveLength(2);
+  expect(takeAll(slots, { ...unstated, account: "other" })).toHaveLength(1);
+  expect(takeAll(slots, { ...unstated, account: "third" })).toHaveLength(0);
   expect(takeAll(slots, { ...unstated, host: "b.example" })).toHaveLength(1);
-  expect(takeAll(slots, { ...unstated, host: "c.example" })).toHaveLength(0);
-  expect(takeAll(slots, { host: "c.example" }).length).toBeGreaterThan(0);
 });
 
+const STATED = { units: STATED_UNITS };
+const UNSTATED = { units: UNSTATED_UNITS };
+
 it.each([
-  ["one host", { host: "slow.example" }, { host: "fast.example" }],
-  ["the hosts of one account", { account: "acme" }, { account: "other" }],
-])("when copies from %s take all that they may, copies of others still begin", (_, busy, other) => {
+  ["one host", { host: "slow.example" }, { host: "new.example" }],
+  ["one account at the same host", { account: "acme" }, { account: "other" }],
+])(
+  "when copies of %s take all that they may, a copy for somebody else still begins, of stated or unknown length",
+  (_, busy, other) => {
+    for (const own of [STATED, UNSTATED]) {
+      for (const asked of [STATED, UNSTATED]) {
+        const slots = new CopySlots();
+        expect(takeAll(slots, { ...own, ...busy }).length).toBeGreaterThan(1);
+        expect(slots.take(claim({ ...asked, ...other }), 0).slot).not.toBeNull();
+      }
+    }
+  },
+);
+
+it("an account with outputs at many hosts takes half of what an isolate has for copies", () => {
   const slots = new CopySlots();
-  for (let nth = 0; nth < 112; nth += 1) slots.take(claim({ host: `${nth}.example`, ...busy }), 0);
-  expect(takeAll(slots, { host: "new.example", ...other }).length).toBeGreaterThan(10);
+  const hosts = Array.from({ length: 132 }, (_, nth) => `${nth}.example`);
+  const taken = hosts.filter((host) => slots.take(claim({ host, account: "acme" }), 0).slot);
+  expect(taken).toHaveLength(66);
 });
 
 it("when one copy ends, another from the same host may begin", () => {

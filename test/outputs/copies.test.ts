@@ -531,22 +531,22 @@ it("the id of a multipart upload is stored before its first part is sent, so tha
   expect((await readCopied(id)).outputs[0]).toMatchObject({ kept: true });
 });
 
-it("an isolate copies many outputs of stated length at the same time, and two of unknown length from one host; a third begins within 5 seconds after one of them has ended", async () => {
+it("an isolate copies many outputs of stated length at the same time, and three of unknown length from one host; a fourth begins within 5 seconds after one of them has ended", async () => {
   const { on, sentTo } = anUpstream(stopping());
-  const ids = [await completedWith([SOURCE]), await completedWith([SOURCE])];
+  const ids = await Promise.all([1, 2, 3].map(() => completedWith([SOURCE])));
   const copied = ids.map(copy);
-  await until(() => sentTo(SOURCE).length === 2);
-  const third = "https://cdn.example.net/third.mp4";
-  on(third, streaming(VIDEO_BYTES));
-  const waiting = await completedWith([third]);
+  await until(() => sentTo(SOURCE).length === 3);
+  const fourth = "https://cdn.example.net/fourth.mp4";
+  on(fourth, streaming(VIDEO_BYTES));
+  const waiting = await completedWith([fourth]);
   await copy(waiting);
-  expect(sentTo(third)).toHaveLength(1);
+  expect(sentTo(fourth)).toHaveLength(1);
   const alarm = await runInDurableObject(copierOf(waiting), (_, { storage }) => storage.getAlarm());
   expect(alarm).toBeGreaterThan(START);
   expect(alarm).toBeLessThanOrEqual(START + 5_001);
   expect(await storedCopies(waiting)).toMatchObject({ list: [{ state: { tries: 0 } }] });
   await copy(waiting);
-  expect(sentTo(third)).toHaveLength(1);
+  expect(sentTo(fourth)).toHaveLength(1);
   const stated = "https://cdn.example.net/stated.mp4";
   on(stated, sending(VIDEO_BYTES));
   const other = await completedWith([stated]);
@@ -561,18 +561,18 @@ it("an isolate copies many outputs of stated length at the same time, and two of
 
 it("a try to copy an output of unknown length that lacks memory ends the request to the upstream", async () => {
   const { on, sentTo } = anUpstream(stopping());
-  const ids = [await completedWith([SOURCE]), await completedWith([SOURCE])];
+  const ids = await Promise.all([1, 2, 3].map(() => completedWith([SOURCE])));
   const copied = ids.map(copy);
-  await until(() => sentTo(SOURCE).length === 2);
-  const third = "https://cdn.example.net/third.mp4";
+  await until(() => sentTo(SOURCE).length === 3);
+  const fourth = "https://cdn.example.net/fourth.mp4";
   let isAborted = false;
-  on(third, (sent, signal) => {
+  on(fourth, (sent, signal) => {
     signal.addEventListener("abort", () => {
       isAborted = true;
     });
     return stopping()(sent, signal);
   });
-  await copy(await completedWith([third]));
+  await copy(await completedWith([fourth]));
   expect(isAborted).toBe(true);
   for (const id of ids) await erase(id);
   await Promise.all(copied);

@@ -5,20 +5,21 @@ import { PART_BYTES, READ_BYTES } from "./store-copy.ts";
 /** Memory that one unit of a permission to copy stands for, in bytes. */
 const UNIT_BYTES = READ_BYTES;
 /**
- * Units that all copies in one isolate take together: 28 MiB, of the 128 MB that all Durable Objects in an isolate have
- * together. They suffice for 84 outputs of stated length from one host, or for three of unknown length from several.
+ * Units that all copies in one isolate take together: 33 MiB, of the 128 MB that all Durable Objects in an isolate have
+ * together.
  */
-const ALL_UNITS = 112;
+const ALL_UNITS = 132;
 /** Units for an output whose upstream states its length. Only the piece that was read last is in memory. */
 export const STATED_UNITS = 1;
 /** Units for an output of unknown length, of which a part is in memory too. */
 export const UNSTATED_UNITS = STATED_UNITS + PART_BYTES / UNIT_BYTES;
 /**
- * The copies from one host, and those for one account, take at most this many times the units that are left. So a single
- * slow host takes three quarters of all units, or two outputs of unknown length, several take less each, and some units
- * are left for others at any time.
+ * The copies from one host take at most this many times the units that are left, and those for one account as many as are
+ * left. So while others copy nothing, a host gets three quarters of all units, and an account half of them; each of them
+ * leaves what one output of unknown length needs.
  */
-const SHARE_OF_LEFT = 3;
+const HOST_SHARE_OF_LEFT = 3;
+const ACCOUNT_SHARE_OF_LEFT = 1;
 /**
  * Time in milliseconds after which a permission to copy expires unless it is renewed. It must expire, because a Durable
  * Object that was reset does not give its permission back.
@@ -67,7 +68,7 @@ interface Waiting {
 
 /** Decides for an isolate which outputs are copied at the same time. */
 export class CopySlots {
-  readonly #budget = new SharedBudget(ALL_UNITS, (left) => SHARE_OF_LEFT * left);
+  readonly #budget = new SharedBudget(ALL_UNITS, unitsFor);
   /** Objects that wait for the permission to copy an output, by their names. */
   readonly #waiting = new Map<string, Waiting>();
 
@@ -107,7 +108,15 @@ export class CopySlots {
   }
 }
 
+const OF_HOST = "host ";
+
 function ownersOf({ host, account }: CopyClaim): readonly string[] {
-  const ofHost = host === null ? [] : [`host ${host}`];
+  const ofHost = host === null ? [] : [`${OF_HOST}${host}`];
   return account === null ? ofHost : [...ofHost, `account ${account}`];
+}
+
+/** Returns how many units a host or an account may take. The first of its copies may take all that is left. */
+function unitsFor(owner: string, left: number, others: number): number {
+  if (others === 0) return Infinity;
+  return left * (owner.startsWith(OF_HOST) ? HOST_SHARE_OF_LEFT : ACCOUNT_SHARE_OF_LEFT);
 }
