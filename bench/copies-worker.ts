@@ -79,7 +79,7 @@ export default {
 
 function orderOf(taskId: string, source: string, origin: string): CopyOrder {
   const life = { recordedAt: 1, expiresAt: Date.now() + LIFE_MS };
-  const owner = { origin, account: null, connection: null, customerKey: null };
+  const owner = { origin, account: "acme", connection: null, customerKey: null };
   return { taskId, ...life, ...owner, outputs: [{ number: 1, source }], isUnproven: true };
 }
 
