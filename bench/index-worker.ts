@@ -209,6 +209,7 @@ function rowOf(n: number, isSettled: boolean, now: number): IndexRow {
     keptOutputs: 0,
     keptBytes: 0,
     lostOutputs: 0,
+    copyingOutputs: 0,
     job: null,
     status: "processing",
     category: null,

@@ -66,7 +66,7 @@ export const RULES: readonly Rule[] = [
   ...all(CALL, "src/api/tasks/task-client.ts", "src/api/http/object-call.ts"),
   ...all(CALL, "src/objects/object-names.ts", "src/objects/placed-object.ts"),
   ...all(RECORD, "src/core/record/record-schema.ts"),
-  ...all(STORE, "src/objects/task/record-store.ts", "src/objects/task/recovery.ts"),
+  ...all(STORE, "src/objects/task/record-store.ts", "src/objects/recovery.ts"),
   only(STORE, "src/objects/task/object-platform.ts", "setAlarm"),
   ...all(LOG, "src/lib/log.ts", "src/core/views/settled-summary.ts"),
   only(LOG, "src/objects/task/calls.ts", "attemptLine", "settledLine"),

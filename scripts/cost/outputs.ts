@@ -43,8 +43,8 @@ export const DELETION = {
   d1Written: 2,
 } as const;
 
-/** Calls of the bucket with which a request for a copy is answered: one looks at the copy, one gets its bytes. */
-export const CALLS_PER_READ = 2;
+/** Calls of the bucket with which a request for a copy or for a part of it is answered. */
+export const CALLS_PER_READ = 1;
 /** Size of a part (src/objects/output/store-copy.ts), in MB. */
 const PART_MB = (8 * 1024 * 1024) / 1e6;
 

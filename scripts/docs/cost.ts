@@ -315,8 +315,8 @@ function copyingText(): string {
   return [
     `- For each task with outputs, ${task.objectRequests} object requests (the order, the alarm that copies, the report to the task, the expiry, the erasure) and ${task.rowsWritten} rows; ${output.rowsWritten} rows more for each output, and ${chunkedOutput.rowsWritten} for each that is stored in parts.`,
     `- An output whose length the upstream states is one Class A operation. Another one that has 8 MiB or more is one for each part of 8 MiB, and two that begin and end the upload. Deletions are free.`,
-    "- With the index, as here, the report of the copies is one more write of the row of the task: a row of the object and one in D1, with an account two, and one more when an output is lost (`test/index/outputs.test.ts`). The totals of copies add at most three written rows to each count of an hour, and none for a task.",
-    `- A read is a request of the Worker and at most ${CALLS_PER_READ} Class B operations. A player asks for parts, so that one view may be several reads.`,
+    "- With the index, as here, the report of the copies is one more write of the row of the task: a row of the object and one in D1, with an account two, one more for the entry of a task whose outputs are being copied, and one more when an output is lost (`test/index/outputs.test.ts`). The totals of copies add at most three written rows to each count of an hour, and none for a task.",
+    `- A read is a request of the Worker and ${CALLS_PER_READ} Class B operation. A player asks for parts, so that one view may be several reads.`,
   ].join("\n");
 }
 

@@ -28,6 +28,7 @@ export const RowSchema = z.object({
   keptOutputs: Int,
   keptBytes: Int,
   lostOutputs: Int,
+  copyingOutputs: z._default(Int, 0),
   callback: z.nullable(z.enum(CALLBACK_STATUSES)),
   attempts: Int,
   outcomes: z.partialRecord(z.enum(OUTCOMES), Int),

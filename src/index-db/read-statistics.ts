@@ -12,6 +12,7 @@ import {
 import { nearest, onSchema } from "./database.ts";
 import { earliest } from "./each-shard.ts";
 import { type Histogram, histogramOf } from "./found-late.ts";
+import { lateBefore, OPEN_COPIES, type OpenCopiesRow, sumOfCopies } from "./open-copies.ts";
 import { OPEN } from "./open-count.ts";
 import type { Shards } from "./shards.ts";
 import type { Backlog, Statistics, TotalRow, Window } from "./statistics-shape.ts";
@@ -22,9 +23,9 @@ const CONCURRENCY = 6;
 const OVERDUE_MS = MINUTE_MS;
 
 /**
- * Largest number of unsettled tasks that are counted in one database, and largest number of tasks with an unknown
- * submission outcome. Without the limit, `GET /metrics` and `GET /v1/stats` would read too many rows when many tasks
- * are open.
+ * Largest number of unsettled tasks that are counted in one database, largest number of tasks with an unknown
+ * submission outcome, and largest number of tasks whose outputs are being copied. Without the limit, `GET /metrics` and
+ * `GET /v1/stats` would read too many rows when many tasks are open.
  */
 const MAX_OPEN = 10_000;
 
@@ -74,6 +75,10 @@ export async function statistics(
       unsettled.map(({ overdue, overdueSince }) => ({ tasks: overdue, oldestAt: overdueSince })),
     ),
     submitUnknown: backlogOf(all((part) => part.unknown)),
+    copies: sumOfCopies(
+      all((part) => part.copies),
+      MAX_OPEN,
+    ),
     expiryLost: all((part) => part.expiryLost).reduce((sum, { tasks }) => sum + (tasks ?? 0), 0),
     totals: all((part) => part.totals),
     sizeBytes: Math.max(...parts.map((part) => part.sizeBytes)),
@@ -90,7 +95,7 @@ type Rows = Awaited<ReturnType<typeof readRows>>;
 /** Reads the rows of one database from which the statistics are computed. */
 async function readRows(database: D1DatabaseSession, { since, until }: Window, now: number) {
   const ofWindow = (kind: Kind) => database.prepare(sumsOf(kind)).bind(since, until);
-  const [counts, sums, hosts, latencies, found, expiryLost, unsettled, totals, unknown] =
+  const [counts, sums, hosts, latencies, found, expiryLost, unsettled, totals, unknown, copies] =
     await database.batch<never>([
       ofWindow("tasks"),
       ofWindow("sums"),
@@ -101,6 +106,7 @@ async function readRows(database: D1DatabaseSession, { since, until }: Window, n
       database.prepare(OPEN).bind(now - OVERDUE_MS, MAX_OPEN),
       database.prepare(TOTALS),
       database.prepare(UNKNOWN).bind(searchedSince(now), MAX_OPEN),
+      database.prepare(OPEN_COPIES).bind(lateBefore(now), MAX_OPEN),
     ]);
   return {
     counts: rowsOf<Count>(counts),
@@ -112,6 +118,7 @@ async function readRows(database: D1DatabaseSession, { since, until }: Window, n
     unsettled: rowsOf<Unsettled>(unsettled),
     totals: rowsOf<TotalRow>(totals),
     unknown: rowsOf<Backlog>(unknown),
+    copies: rowsOf<OpenCopiesRow>(copies),
     sizeBytes: unsettled?.meta.size_after ?? 0,
   };
 }

@@ -22,7 +22,8 @@ const MARK_TRIGGERS = ["insert", "update"].map((change) => {
  * the list of tasks. D1 bills each entry of a database index as a written row, so there are few entries:
  * `tasks_of_account` contains only tasks of accounts, `tasks_failed` only failed callbacks, `tasks_submit_unknown` only
  * tasks whose submission has an unknown outcome, `tasks_outputs_lost` only tasks with an output that could not be
- * copied, and `tasks_due` only tasks that should still change by themselves.
+ * copied, `tasks_copying` only tasks with an output that is being copied, and `tasks_due` only tasks that
+ * should still change by themselves.
  *
  * `outcomes` has the numbers of the ended attempts of the callback, by outcome, as JSON, e.g.
  * `{"delivered":1,"timeout":2}`.
@@ -158,4 +159,9 @@ const ACCOUNTS = `CREATE TABLE IF NOT EXISTS listed_accounts (
 export const SCHEMA: readonly (readonly string[])[] = [
   [...INDEX_ROWS, ...REMOVALS, ...STATISTICS, ACCOUNTS],
   ["ALTER TABLE index_rows ADD COLUMN refusal TEXT"],
+  [
+    "ALTER TABLE index_rows ADD COLUMN copying_outputs INTEGER NOT NULL DEFAULT 0",
+    `CREATE INDEX IF NOT EXISTS tasks_copying ON index_rows (finished_at, copying_outputs)
+      WHERE copying_outputs > 0`,
+  ],
 ];

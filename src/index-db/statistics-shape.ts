@@ -31,6 +31,22 @@ export interface Backlog {
   readonly oldestAt: number | null;
 }
 
+/** Outputs whose copies have not ended: they are being copied, wait for their turn, or wait for a further try. */
+export interface OpenCopies {
+  readonly outputs: number;
+  /** Number of those outputs whose task has completed more than a quarter of an hour ago. */
+  readonly lateOutputs: number;
+  /** Number of the tasks to which the late outputs belong. */
+  readonly lateTasks: number;
+  /** True when the count has reached its limit, so that there may be more outputs. */
+  readonly isCapped: boolean;
+  /**
+   * Time at which the earliest of the tasks with such outputs has completed, in Unix milliseconds; null when there are
+   * none.
+   */
+  readonly oldestAt: number | null;
+}
+
 /**
  * Statistics of all databases of the index. The rows of the databases are put into one list, and not added up, so
  * several entries of `counts`, `hosts`, `found` and `totals` may have the same keys (e.g. model and status).
@@ -69,6 +85,11 @@ export interface Statistics {
    * oldest. In each database only the newest 10,000 tasks with such a submission are examined.
    */
   readonly submitUnknown: Backlog;
+  /**
+   * Outputs whose copies have not ended. In each database only the outputs of the 10,000 tasks that have completed first
+   * are counted.
+   */
+  readonly copies: OpenCopies;
   /**
    * Number of tasks, in the hours of the window, that were still stored in their Durable Objects after the end of the
    * retention and were erased only because the cron trigger asked for it.

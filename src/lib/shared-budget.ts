@@ -1,13 +1,20 @@
 /** An amount that one request has taken from a budget that all requests of an isolate use together. */
 interface Taken {
-  readonly owner: string | null;
+  readonly owners: readonly string[];
   amount: number;
   /** Time at which the amount counts as given back, in Unix milliseconds. */
   until: number;
 }
 
 /**
- * Reason why a request gets no further amount from a shared budget: `share` when the owner of the request has already
+ * Returns the largest amount that one owner may take.
+ * @param left amount of the whole budget that would be left.
+ * @param others amount that other parts of the same owner have.
+ */
+type ShareOf = (owner: string, left: number, others: number) => number;
+
+/**
+ * Reason why a request gets no further amount from a shared budget: `share` when an owner of the request has already
  * taken the whole share of one owner, `total` when too little of the whole budget is left.
  */
 export type Lack = "share" | "total";
@@ -19,27 +26,27 @@ export type Lack = "share" | "total";
  */
 export class SharedBudget {
   readonly #total: number;
-  readonly #share: number;
+  readonly #shareOf: ShareOf;
   readonly #taken = new Set<Taken>();
   #sum = 0;
 
   /**
    * Creates a budget from which nothing is taken yet.
    * @param total amount for all owners together.
-   * @param share largest amount that one owner may take.
+   * @param share largest amount that one owner may take, or a function that returns it.
    */
-  constructor(total: number, share: number) {
+  constructor(total: number, share: number | ShareOf) {
     this.#total = total;
-    this.#share = share;
+    this.#shareOf = typeof share === "number" ? () => share : share;
   }
 
   /**
    * Returns an empty part of the budget, which one request can enlarge.
-   * @param owner owner to whose share the part belongs; null for a part that may take the whole budget.
+   * @param owners owners to whose shares the part belongs. A part without owners may take the whole budget.
    * @param leaseMs time in milliseconds since the last change of the part after which it counts as given back.
    */
-  part(owner: string | null, leaseMs: number): BudgetPart {
-    const taken: Taken = { owner, amount: 0, until: 0 };
+  part(owners: readonly string[], leaseMs: number): BudgetPart {
+    const taken: Taken = { owners, amount: 0, until: 0 };
     return {
       resize: (amount) => this.#resize(taken, amount, Date.now(), leaseMs),
       giveBack: () => this.#drop(taken),
@@ -51,8 +58,8 @@ export class SharedBudget {
     if (!this.#taken.has(taken)) taken.amount = 0;
     const more = amount - taken.amount;
     if (more > 0) {
-      let lack = this.#lack(taken.owner, more);
-      if (lack !== null && this.#dropExpired(now)) lack = this.#lack(taken.owner, more);
+      let lack = this.#lack(taken, amount);
+      if (lack !== null && this.#dropExpired(now)) lack = this.#lack(taken, amount);
       if (lack !== null) return lack;
     }
     this.#taken.add(taken);
@@ -62,14 +69,19 @@ export class SharedBudget {
     return null;
   }
 
-  #lack(owner: string | null, more: number): Lack | null {
-    if (owner !== null && this.#amountOf(owner) + more > this.#share) return "share";
-    return this.#sum + more > this.#total ? "total" : null;
+  #lack(taken: Taken, amount: number): Lack | null {
+    const left = this.#total - this.#sum + taken.amount - amount;
+    const isBeyondShare = taken.owners.some((owner) => {
+      const others = this.#amountOf(owner) - taken.amount;
+      return others + amount > this.#shareOf(owner, left, others);
+    });
+    if (isBeyondShare) return "share";
+    return left < 0 ? "total" : null;
   }
 
   #amountOf(owner: string): number {
     let amount = 0;
-    for (const each of this.#taken) if (each.owner === owner) amount += each.amount;
+    for (const each of this.#taken) if (each.owners.includes(owner)) amount += each.amount;
     return amount;
   }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { selectionOf } from "../../src/api/outputs/byte-range.ts";
+import { onlyKnownTag, selectionOf } from "../../src/api/outputs/byte-range.ts";
 
 const ETAG = '"5d41402abc4b2a76b9719d911017c592"';
 const VIDEO = { size: 1000, etag: ETAG };
@@ -100,3 +100,16 @@ describe("the headers If-Match and If-None-Match in a request for an output", ()
     },
   );
 });
+
+it.each([
+  ["one entity tag", ETAG, ETAG.slice(1, -1)],
+  ["one weak entity tag", `W/${ETAG}`, ETAG.slice(1, -1)],
+  ["several entity tags", `${ETAG}, "other"`, null],
+  ["any entity tag", "*", null],
+  ["no entity tag", "other", null],
+])(
+  "of a header If-None-Match with %s, the bucket is asked to compare a single one",
+  (_what, header, tag) => {
+    expect(onlyKnownTag(new Headers({ "If-None-Match": header }))).toBe(tag);
+  },
+);

@@ -13,9 +13,9 @@ import {
   unreported,
   wakeAt,
   withoutCopies,
+  withoutTry,
   withUpload,
 } from "../../src/objects/output/copy-plan.ts";
-import { type CopySlot, takeCopySlot } from "../../src/objects/output/copy-slots.ts";
 import { DAY, HOUR, ID, MINUTE, NOW, ORIGIN, SECOND, VIDEO } from "./builders.ts";
 
 const KEPT = { kind: "kept", bytes: 7, mediaType: "video/mp4" } as const;
@@ -86,6 +86,14 @@ describe("the plan of copies", () => {
     expect(again?.state.uploadId).toBeNull();
   });
 
+  it("a try to copy an output that is put off does not count, and its copy is due as before", () => {
+    const failed = tried(begun(), FAILED);
+    const due = nextCopy(failed, NOW + 10 * SECOND);
+    if (due === null) throw new Error("no copy is due");
+    const startedAt = NOW + MINUTE;
+    expect(withoutTry(startTry(failed, 1, startedAt, 0), due)).toEqual(failed);
+  });
+
   it("the relay gives up copying an output after an error that every further try would meet again (the output is too large, say)", () => {
     const lost = { kind: "lost", reason: "too_large" };
     expect(unreported(tried(begun(), FINAL))).toEqual([{ number: 1, state: lost }]);
@@ -147,48 +155,5 @@ describe("the report to the task of copies that have ended", () => {
   it("once a task has accepted the report that all copies of its outputs have ended, the next alarm is set for the time at which the copies are deleted", () => {
     const ended = tried(begun(), KEPT);
     expect(wakeAt(endReport(ended, unreported(ended), true, NOW))).toBe(NOW + 7 * DAY);
-  });
-});
-
-/** Asks for the permission to copy for an object that does not wait. */
-function slotAt(now: number): CopySlot | null {
-  return takeCopySlot("", now, 0).slot;
-}
-
-/** Asks for the permission to copy, and returns the wait; null when the permission is given. */
-function waitOf(name: string, now: number, random: number): number | null {
-  const answer = takeCopySlot(name, now, random);
-  return answer.slot === null ? answer.waitMs : null;
-}
-
-describe("the permission to copy an output in an isolate", () => {
-  it("an isolate (a process of the Worker) permits two copies of outputs at a time, and a third as soon as one of the two gives its permission back", () => {
-    const [first, second] = [slotAt(NOW), slotAt(NOW)];
-    expect([first, second]).not.toContain(null);
-    expect(slotAt(NOW)).toBeNull();
-    first?.giveBack();
-    const third = slotAt(NOW);
-    expect(third).not.toBeNull();
-    for (const slot of [second, third]) slot?.giveBack();
-  });
-
-  it("the permission to copy an output ends a minute after it was given or renewed, because the Durable Object that copies may have crashed", () => {
-    const [first, second] = [slotAt(NOW), slotAt(NOW)];
-    first?.renew(NOW + 30 * SECOND);
-    const third = slotAt(NOW + MINUTE);
-    expect(third).not.toBeNull();
-    expect(slotAt(NOW + MINUTE)).toBeNull();
-    for (const slot of [first, second, third]) slot?.giveBack();
-  });
-
-  it("a Durable Object that must wait to copy an output asks again after 1 to 5 s, and after up to about a minute when many others wait too", () => {
-    const slots = [slotAt(NOW), slotAt(NOW)];
-    for (const slot of slots) slot?.renew(NOW + DAY);
-    expect(waitOf("only", NOW + HOUR, 0)).toBe(SECOND);
-    expect(waitOf("only", NOW + HOUR + 5 * SECOND, 1)).toBe(5 * SECOND);
-    const waits = Array.from({ length: 200 }, (_, nth) => waitOf(`one ${nth}`, NOW + HOUR, 1));
-    expect([waits[1], waits.at(-1)]).toEqual([6 * SECOND, 61 * SECOND]);
-    expect(waitOf("only", NOW + 2 * HOUR, 1)).toBe(5 * SECOND);
-    for (const slot of slots) slot?.giveBack();
   });
 });

@@ -55,6 +55,7 @@ const OPEN: IndexRow = {
   keptOutputs: 0,
   keptBytes: 0,
   lostOutputs: 0,
+  copyingOutputs: 0,
   callback: "waiting",
   attempts: 0,
   outcomes: {},
@@ -296,14 +297,14 @@ describe("the row of a finished task", () => {
       DELIVERED,
     ],
     [
-      "whose outputs are still being copied counts none of them",
+      "whose outputs are still being copied counts none of them as kept",
       aFinishedTask({ outputs: someOutputs(COPYING, COPYING) }),
-      DELIVERED,
+      { ...DELIVERED, copyingOutputs: 2 },
     ],
     [
       "whose copies have ended has the numbers of those that are kept and of those that are lost, and the bytes of the kept ones",
       aFinishedTask({ outputs: someOutputs(keptOf(70), LOST, COPYING, keptOf(5), STREAMED) }),
-      { ...DELIVERED, keptOutputs: 2, keptBytes: 75, lostOutputs: 1 },
+      { ...DELIVERED, keptOutputs: 2, keptBytes: 75, lostOutputs: 1, copyingOutputs: 1 },
     ],
     [
       "of which an output was deleted does not count it",

@@ -95,6 +95,7 @@ describe("the order to copy the outputs of a task", () => {
       recordedAt: NOW,
       expiresAt: EXPIRES_AT,
       origin: ORIGIN,
+      account: null,
       connection: null,
       customerKey: null,
       outputs: [{ number: 1, source: VIDEO }],

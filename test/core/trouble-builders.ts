@@ -1,6 +1,7 @@
 import type { HostCount } from "../../src/index-db/step-counts.ts";
 import type { OpenCount } from "../../src/index-db/open-count.ts";
 import type { TroubledTask } from "../../src/index-db/troubled-tasks.ts";
+import type { OpenCopies } from "../../src/index-db/statistics-shape.ts";
 import type { UnknownSubmissions } from "../../src/index-db/unknown-submissions.ts";
 import type { IndexFacts } from "../../src/api/search/troubles/trouble.ts";
 
@@ -67,19 +68,28 @@ export const aCount = (
   attempts: tasks * (callback === "failed" ? 3 : 1),
 });
 
+const NO_COPIES: OpenCopies = {
+  outputs: 0,
+  lateOutputs: 0,
+  lateTasks: 0,
+  isCapped: false,
+  oldestAt: null,
+};
+
 interface Known {
   readonly failed?: readonly TroubledTask[];
   readonly next?: readonly TroubledTask[];
   readonly counts?: readonly HostCount[];
   readonly open?: Partial<OpenCount>;
   readonly unknown?: UnknownSubmissions;
+  readonly copies?: Partial<OpenCopies>;
   readonly lags?: readonly (readonly [hoursAgo: number, bucket: number])[];
   readonly isCapped?: boolean;
 }
 
 export function indexOf(known: Known): IndexFacts {
   const { failed = [], next = [], counts = [], open = {}, lags = [], isCapped = false } = known;
-  const { unknown = NONE_UNKNOWN } = known;
+  const { unknown = NONE_UNKNOWN, copies = {} } = known;
   const latencies = lags.map(([hoursAgo, bucket]) => ({
     hour: THIS_HOUR - hoursAgo * HOUR,
     measure: "index" as const,
@@ -101,6 +111,7 @@ export function indexOf(known: Known): IndexFacts {
     next: { tasks: next, isCapped },
     open: { ...OPEN, ...open },
     unknown,
+    copies: { ...NO_COPIES, ...copies },
   };
 }
 

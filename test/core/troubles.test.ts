@@ -237,6 +237,27 @@ const FOUND: readonly (readonly [
     [],
   ],
   [
+    "outputs that are being copied since a quarter of an hour",
+    { index: indexOf({ copies: { outputs: 9, oldestAt: NOW - 15 * MINUTE } }) },
+    [],
+  ],
+  [
+    "outputs that should have been copied",
+    {
+      index: indexOf({
+        copies: { outputs: 9, lateOutputs: 3, lateTasks: 2, oldestAt: NOW - 16 * MINUTE },
+      }),
+    },
+    [
+      {
+        kind: "copies_late",
+        severity: "warning",
+        since: secondsAgo(16),
+        tasks: { count: 2, is_capped: false },
+      },
+    ],
+  ],
+  [
     "an index that lags and is almost full",
     {
       index: indexOf({

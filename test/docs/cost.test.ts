@@ -272,13 +272,13 @@ it.each([
   );
 });
 
-it("scripts/cost bills for an output its storage for OUTPUT_DAYS, two calls for each read, and one write or, in parts of 8 MiB, a write for each part and two more", () => {
+it("scripts/cost bills for an output its storage for OUTPUT_DAYS, one call for each read, and one write or, in parts of 8 MiB, a write for each part and two more", () => {
   const size = { outputs: 1, outputMb: 10, isChunked: false };
   const use = { ...size, outputDays: 15, outputReads: 3, copyMbPerSecond: 10 };
   const [one, chunked] = [outputUsage(use), outputUsage({ ...use, isChunked: true })];
-  expect(one).toMatchObject({ r2ClassA: 1, r2ClassB: 6, r2GbMonths: 0.005, workerRequests: 3 });
-  expect(chunked).toMatchObject({ r2ClassA: 4, r2ClassB: 6, r2GbMonths: 0.005 });
-  expect(outputUsage({ ...use, outputs: 2 })).toMatchObject({ r2ClassA: 2, r2ClassB: 12 });
+  expect(one).toMatchObject({ r2ClassA: 1, r2ClassB: 3, r2GbMonths: 0.005, workerRequests: 3 });
+  expect(chunked).toMatchObject({ r2ClassA: 4, r2ClassB: 3, r2GbMonths: 0.005 });
+  expect(outputUsage({ ...use, outputs: 2 })).toMatchObject({ r2ClassA: 2, r2ClassB: 6 });
   const small = { ...use, outputMb: 8, isChunked: true };
   expect(outputUsage(small).r2ClassA).toBe(1);
 });

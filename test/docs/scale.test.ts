@@ -9,6 +9,7 @@ import { DEADLINE_EXTENSION } from "../../src/core/policy.ts";
 import { MAX_ENDED_BYTES } from "../../src/core/plans/stored-size.ts";
 import { STEPS } from "../../src/cron/cron.ts";
 import { MAX_INDEX_BYTES } from "../../src/index-db/limits.ts";
+import { CopySlots, STATED_UNITS } from "../../src/objects/output/copy-slots.ts";
 import { ROUND_QUERIES, ROWS_AT_ONCE, SWEEP_QUERIES } from "../../src/index-db/sweep.ts";
 
 const LINES = SCALE_PAGE.split("\n");
@@ -87,6 +88,15 @@ function removedPerS(tasksPerS: number): number {
   return ((queries / ROUND_QUERIES) * ROWS_AT_ONCE) / 600;
 }
 
+/** Returns how many outputs of stated length an isolate copies for one account at the same time. */
+function copiesAtOnce(): number {
+  const slots = new CopySlots();
+  const claim = { name: "one", host: "cdn.example", account: "acme", units: STATED_UNITS };
+  let taken = 0;
+  while (slots.take(claim, 0).slot !== null) taken += 1;
+  return taken;
+}
+
 it.each([
   ["46", "size of one D1 database", MAX_INDEX_BYTES.paid / (DAY_S * ROW_BYTE_DAYS)],
   [`${QUEUE_FROM}`, "D1 works on one query at a time", 0.8 / (DIRECT_WRITE_S * indexWrites)],
@@ -105,6 +115,11 @@ it.each([
     "2,500",
     "the messages of one queue, at two index writes per task",
     PLATFORM.messagesPerS / indexWrites,
+  ],
+  [
+    "13 with an output of 50 MB at 10 MB per second, in each isolate",
+    `copies: ${copiesAtOnce()} at a time for one account`,
+    copiesAtOnce() / (50 / 10),
   ],
   ["4,600", "1 TB of D1 in one account", PLATFORM.accountBytes / (DAY_S * ROW_BYTE_DAYS)],
   ["5,260", "5 billion log lines a day", PLATFORM.logLinesPerDay / DAY_S / 11],

@@ -125,6 +125,9 @@ const UNKNOWN = [
   "Open tasks of which it is not known whether their job was started.",
 ] as const;
 const UNKNOWN_AGE = ["submit_unknown_seconds", "Age of the oldest of these."] as const;
+const COPIES = ["open_copies", "Outputs that are being copied."] as const;
+const LATE = ["late_copies", "Of these, how many should have been copied."] as const;
+const COPIES_AGE = ["open_copies_seconds", "Age of the oldest of these."] as const;
 const LOST = ["expiry_lost_tasks", "Tasks found after their retention."] as const;
 const SIZE = ["index_bytes", "Size of the largest database of the index."] as const;
 const AGE = ["overdue_seconds", "Age of the oldest of these."] as const;
@@ -137,8 +140,8 @@ it("when the index is empty, GET /metrics has every metric, with the value 0 or 
     ...[TASKS, CALLBACKS, ATTEMPTS].flatMap(([name, help]) => gauge(name, help)),
     ...[FIRST, SETTLED, LAG].flatMap(([name, help]) => histogram(name, help, { "": [] })),
     ...histogram(...FOUND, {}),
-    ...[MEAN, BACKLOG, OVERDUE, AGE, UNKNOWN, UNKNOWN_AGE, LOST].flatMap(([name, help]) =>
-      gauge(name, help, " 0"),
+    ...[MEAN, BACKLOG, OVERDUE, AGE, UNKNOWN, UNKNOWN_AGE, COPIES, LATE, COPIES_AGE, LOST].flatMap(
+      ([name, help]) => gauge(name, help, " 0"),
     ),
     ...gauge(...SIZE, " N"),
     "# EOF",
@@ -213,6 +216,7 @@ it("GET /metrics counts tasks by status and model, callbacks by outcome and host
     ...gauge(...AGE, " 90"),
     ...gauge(...UNKNOWN, " 0"),
     ...gauge(...UNKNOWN_AGE, " 0"),
+    ...[COPIES, LATE, COPIES_AGE].flatMap(([name, help]) => gauge(name, help, " 0")),
     ...gauge(...LOST, " 0"),
     ...gauge(...SIZE, " N"),
     "# EOF",

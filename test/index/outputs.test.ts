@@ -11,6 +11,16 @@ import { answerOf, aRow, cron, DAY, db, HOUR, insert, TABLES, useIndex } from ".
 
 useIndex();
 
+/** Returns a later row of a task whose copies have ended. */
+function afterCopies(row: IndexRow): IndexRow {
+  return { ...row, version: row.version + 1, copyingOutputs: 0 };
+}
+
+/** Returns the row of a task that has completed some minutes ago, with so many outputs that are being copied. */
+function copyingSince(minutes: number, copyingOutputs: number): IndexRow {
+  return aRow({ finishedAt: START - minutes * 60_000, copyingOutputs });
+}
+
 it("GET /v1/tasks?outputs=lost lists on its first page a task older than 10,000 others without lost outputs, and reads none of their index rows", async () => {
   const others = Array.from({ length: 10_001 }, (_, n) =>
     aRow({ createdAt: START - n, keptOutputs: 1, keptBytes: 9 }),
@@ -52,16 +62,38 @@ it("GET /v1/stats counts the copied outputs, their bytes and the lost outputs of
   });
 });
 
-it("D1 bills one written row when a task's index row is written again after its copies have ended, and two if this shows the task's first lost output", async () => {
-  const settled = [aRow(), aRow()] as const;
-  await insert(...settled);
+it("D1 bills one written row more for a task whose outputs are being copied, one when its index row is written again after its copies have ended, and two if this shows the task's first lost output", async () => {
   const { rows, INDEX_DB } = metered(db);
-  /** Writes the row of a task again, with these copies, and returns how many rows D1 bills. */
-  const billed = async (row: IndexRow, copies: Partial<IndexRow>) => {
+  /** Writes the row of a task, and returns how many rows D1 bills. */
+  const billed = async (row: IndexRow) => {
     const before = rows.written;
-    await writeRows(INDEX_DB, [{ ...row, version: row.version + 1, ...copies }], START);
+    await writeRows(INDEX_DB, [row], START);
     return rows.written - before;
   };
-  expect(await billed(settled[0], { keptOutputs: 1, keptBytes: 9 })).toBe(1);
-  expect(await billed(settled[1], { lostOutputs: 1 })).toBe(2);
+  await billed(aRow());
+  const plain = await billed(aRow());
+  const tasks = [aRow({ copyingOutputs: 1 }), aRow({ copyingOutputs: 1 })] as const;
+  for (const task of tasks) expect(await billed(task)).toBe(plain + 1);
+  expect(await billed({ ...afterCopies(tasks[0]), keptOutputs: 1, keptBytes: 9 })).toBe(1);
+  expect(await billed({ ...afterCopies(tasks[1]), lostOutputs: 1 })).toBe(2);
+});
+
+it("GET /metrics and GET /v1/problems count the outputs that are being copied and those that should have been copied, and read only the rows of their tasks", async () => {
+  const kept = Array.from({ length: 1_000 }, () => aRow({ keptOutputs: 1, keptBytes: 9 }));
+  await insert(...kept, copyingSince(20, 2), copyingSince(16, 1), copyingSince(14, 3));
+  const { rows, INDEX_DB } = metered(db);
+  const metrics = await (await callRelay({ ...env, INDEX_DB }, "/metrics")).text();
+  expect(metrics).toMatch(/^task_relay_open_copies 6$/m);
+  expect(metrics).toMatch(/^task_relay_late_copies 3$/m);
+  expect(metrics).toMatch(/^task_relay_open_copies_seconds 1200$/m);
+  expect(rows.read).toBeLessThan(100);
+  expect(await answerOf("/v1/problems")).toMatchObject({
+    data: [
+      {
+        kind: "copies_late",
+        since: Math.floor((START - 20 * 60_000) / 1000),
+        tasks: { count: 2, is_capped: false },
+      },
+    ],
+  });
 });

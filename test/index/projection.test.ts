@@ -205,6 +205,7 @@ describe("the row of a task", () => {
     kept_outputs: 0,
     kept_bytes: 0,
     lost_outputs: 0,
+    copying_outputs: 0,
     callback: "waiting",
     attempts: 0,
     outcomes: "{}",

@@ -66,6 +66,7 @@ export function aRow(fields: Partial<IndexRow> = {}): IndexRow {
     keptOutputs: 0,
     keptBytes: 0,
     lostOutputs: 0,
+    copyingOutputs: 0,
     callback: "delivered",
     attempts: 1,
     outcomes: { delivered: 1 },

@@ -45,6 +45,7 @@ it.each([
   ["SubmissionsUnknown", "_submit_unknown_seconds > 900", "above 15 minutes"],
   ["QueueWaits", "_queue_oldest_seconds > 1800", "above 30 minutes"],
   ["OutputsLost", "> 0.05", "above 5 %"],
+  ["CopiesLate", "_late_copies > 20", "above 20"],
   ["IndexAlmostFull", ">= 8e9", "8 GB"],
 ])(
   "the alert TaskRelay%s fires at the threshold from which docs/operate.md tells the operator to act",
@@ -88,6 +89,7 @@ const HEALTHY: Readonly<Record<string, string>> = {
   'queue_oldest_seconds{connection="kling-a"}': "1200",
   'output_copies_total{outcome="kept"}': "0+100",
   'output_copies_total{outcome="lost"}': "0+4",
+  late_copies: "20",
   index_bytes: "7900000000",
   expiry_lost_tasks: "0",
 };
@@ -136,6 +138,11 @@ const TROUBLES: readonly (readonly [string, Record<string, string | null>, reado
     "of a relay with a submission whose outcome is unknown for 20 minutes",
     { submit_unknown_seconds: "1200" },
     ["SubmissionsUnknown"],
+  ],
+  [
+    "of a relay with 21 outputs that should have been copied",
+    { late_copies: "21" },
+    ["CopiesLate"],
   ],
   [
     "of a relay with a submission that has waited 40 minutes for a place",

@@ -293,13 +293,13 @@ it("an output whose first tries to be copied fail is copied by a later try", asy
 });
 
 /** Returns an answer that sends a piece and then waits until the request is ended. */
-function stopping(): Site {
+function stopping(headers: Record<string, string> = {}): Site {
   return (_, signal) => {
     const { readable, writable } = new TransformStream();
     const writer = writable.getWriter();
     writer.write(VIDEO_BYTES).catch(() => undefined);
     signal.addEventListener("abort", () => void writer.abort().catch(() => undefined));
-    return new Response(readable);
+    return new Response(readable, { headers });
   };
 }
 
@@ -531,24 +531,71 @@ it("the id of a multipart upload is stored before its first part is sent, so tha
   expect((await readCopied(id)).outputs[0]).toMatchObject({ kept: true });
 });
 
-it("an isolate copies two outputs at a time, and begins a third within 5 seconds after one of them has ended", async () => {
+it("while memory lacks for an output of unknown length, the request to its upstream is ended, the try does not count, and the next one does not ask the upstream; outputs of stated length are copied meanwhile, and it is copied within 5 seconds after others have ended", async () => {
   const { on, sentTo } = anUpstream(stopping());
-  const ids = [await completedWith([SOURCE]), await completedWith([SOURCE])];
+  const stated = "https://slow.example.net/stated.mp4";
+  on(stated, stopping({ "Content-Length": "100000" }));
+  const ids = await Promise.all([SOURCE, SOURCE, stated].map((url) => completedWith([url])));
   const copied = ids.map(copy);
-  await until(() => sentTo(SOURCE).length === 2);
+  await until(() => sentTo(SOURCE).length === 2 && sentTo(stated).length === 1);
   const third = "https://cdn.example.net/third.mp4";
-  on(third, sending(VIDEO_BYTES));
+  let isAborted = false;
+  on(third, (sent, signal) => {
+    signal.addEventListener("abort", () => {
+      isAborted = true;
+    });
+    return stopping()(sent, signal);
+  });
   const waiting = await completedWith([third]);
   await copy(waiting);
-  expect(sentTo(third)).toEqual([]);
+  expect([sentTo(third).length, isAborted]).toEqual([1, true]);
   const alarm = await runInDurableObject(copierOf(waiting), (_, { storage }) => storage.getAlarm());
   expect(alarm).toBeGreaterThan(START);
   expect(alarm).toBeLessThanOrEqual(START + 5_001);
+  expect(await storedCopies(waiting)).toMatchObject({ list: [{ state: { tries: 0 } }] });
+  await copy(waiting);
+  expect(sentTo(third)).toHaveLength(1);
+  const quick = "https://cdn.example.net/quick.mp4";
+  on(quick, sending(VIDEO_BYTES));
+  const other = await completedWith([quick]);
+  await copy(other);
+  expect((await readCopied(other)).outputs[0]).toMatchObject({ kept: true });
   for (const id of ids) await erase(id);
   await Promise.all(copied);
+  on(third, streaming(VIDEO_BYTES));
   pass(5_001);
   await copy(waiting);
   expect((await readCopied(waiting)).outputs[0]).toMatchObject({ kept: true });
+});
+
+it("an alarm of the object that copies outputs is repeated after a minute when its work fails, and after longer waits while it goes on failing, and an isolate logs one line a minute about all such alarms", async () => {
+  const lines = vi.spyOn(console, "error").mockImplementation(() => undefined);
+  anUpstream(sending(VIDEO_BYTES));
+  const ids = [await completedWith([SOURCE]), await completedWith([SOURCE])];
+  for (const id of ids) await copy(id);
+  pass(7 * DAY_MS);
+  const remove = vi
+    .spyOn(Object.getPrototypeOf(bucket()), "delete")
+    .mockRejectedValue(new Error("R2 is down"));
+  const waitsMs: number[] = [];
+  for (let failures = 0; failures < 8; failures += 1) {
+    for (const id of ids) await copy(id);
+    const alarm = await runInDurableObject(copierOf(ids[0] ?? ""), (_, { storage }) =>
+      storage.getAlarm(),
+    );
+    const waitMs = (alarm ?? 0) - Date.now();
+    waitsMs.push(waitMs);
+    pass(waitMs);
+  }
+  expect(waitsMs[0]).toBe(60_000);
+  expect(waitsMs.at(-1)).toBeGreaterThan(75_000);
+  expect(Math.max(...waitsMs)).toBeLessThanOrEqual(30 * 60_000);
+  const failed = lines.mock.calls.filter((line) => String(line).includes("outputs.failed"));
+  expect(failed).toHaveLength(waitsMs.length);
+  remove.mockRestore();
+  pass(60 * 60_000);
+  for (const id of ids) await copy(id);
+  expect(await copiesOf(ids[0] ?? "")).toEqual([]);
 });
 
 it("when the relay has given up copying an output, the operator is sent the event output.lost with the task, the output's number and the reason", async () => {

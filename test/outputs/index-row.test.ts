@@ -28,6 +28,7 @@ const Copies = z.object({
   kept_outputs: z.int(),
   kept_bytes: z.int(),
   lost_outputs: z.int(),
+  copying_outputs: z.int(),
 });
 
 /** Runs alarms of a task until the index has its present version. Returns the row, as far as it is about outputs. */
@@ -68,16 +69,16 @@ it("when the relay has copied one output of a task and given up another, the tas
   await finish(aCompletion(id, { output: { urls: [SOURCE, SECOND_SOURCE] } }));
   await until(async () => (await storedCopies(id)) !== undefined);
   const before = await writtenRow(id);
-  expect(before).toMatchObject({ kept_outputs: 0, kept_bytes: 0, lost_outputs: 0 });
+  expect(before).toMatchObject({ kept_outputs: 0, lost_outputs: 0, copying_outputs: 2 });
   await copy(id);
   const between = await writtenRow(id);
   const kept = { kept_outputs: 1, kept_bytes: VIDEO_BYTES.length };
-  expect(between).toMatchObject({ ...kept, lost_outputs: 0 });
+  expect(between).toMatchObject({ ...kept, lost_outputs: 0, copying_outputs: 1 });
   expect(await listed("outputs=lost")).toEqual([]);
   pass(DAY_MS);
   await copy(id);
   const after = await writtenRow(id);
-  expect(after).toMatchObject({ ...kept, lost_outputs: 1 });
+  expect(after).toMatchObject({ ...kept, lost_outputs: 1, copying_outputs: 0 });
   expect(new Set([before, between, after].map(({ version }) => version)).size).toBe(3);
   expect(await listed("outputs=lost")).toEqual([id]);
   expect(await listed("outputs=lost&callback=failed")).toEqual([]);

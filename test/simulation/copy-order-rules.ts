@@ -32,6 +32,7 @@ export function orderFault(
       unconfirmedIn(outputs),
     ),
     "an order belongs to this life of the task": order.recordedAt === record.recordedAt,
+    "an order has the account of the task": order.account === (record.account?.id ?? null),
     "an order has the end of the links": order.expiresAt === outputs.expiresAt,
     "an order has the key of the job":
       order.connection === (upstream?.connection ?? null) &&

@@ -149,14 +149,16 @@ export function outputsFault(
 /** Checks that the index row of a task counts the copies of its outputs as they are stored. */
 export function rowCopiesFault(record: TaskRecord | null, row: IndexRow): string | null {
   const outputs = record !== null && isTerminal(record) ? record.outputs : null;
-  let [kept, bytes, lost] = [0, 0, 0];
+  let [kept, bytes, lost, copying] = [0, 0, 0, 0];
   for (const { state } of outputs?.list ?? []) {
     if (state.kind === "kept") [kept, bytes] = [kept + 1, bytes + state.bytes];
     if (state.kind === "lost") lost += 1;
+    if (state.kind === "copying") copying += 1;
   }
   return firstViolation({
     "a row counts the copies that are kept": row.keptOutputs === kept && row.keptBytes === bytes,
     "a row counts the outputs that are lost": row.lostOutputs === lost,
+    "a row counts the outputs that are being copied": row.copyingOutputs === copying,
   });
 }
 

@@ -1,12 +1,12 @@
 import type { RateLimitName } from "../../config/rate-limits.ts";
 import { SECOND_MS } from "../../core/time.ts";
 import type { Env } from "../../env.ts";
-import { errorText, log, type LogLine } from "../../lib/log.ts";
+import { errorText } from "../../lib/log.ts";
+import { logOnceAMinute } from "../../lib/log-once.ts";
 import { clientNetwork } from "../../security/ip-address.ts";
 import { accountOf, type Caller } from "../../objects/task/caller.ts";
 import { measureRefusal } from "../../objects/task/measure.ts";
 import { withinTime } from "../../lib/timeout.ts";
-import { isolateCache } from "../../lib/isolate-cache.ts";
 import { Problem } from "./problem.ts";
 
 /** The rate limits that a route can name. They count the requests of each account. */
@@ -26,13 +26,6 @@ const TIMEOUT_MS = SECOND_MS / 2;
 
 /** Name under which all requests whose sender's address is unknown are counted together. */
 const NO_ADDRESS = "unknown";
-
-/**
- * Subjects about which this isolate has logged a line within the last minute, so that it logs at most one a minute for
- * each. A subject is a rate limit together with the account or address that has reached it, or a rate limit that did
- * not respond.
- */
-const recentLines = isolateCache<true>();
 
 /**
  * Counts a request of an account. The requests of operators, and those of senders that sign events, are not counted.
@@ -141,12 +134,6 @@ async function isWithin(limit: RateLimitName, key: string, env: Env): Promise<bo
 }
 
 const PERMITTED: RateLimitOutcome = { success: true };
-
-function logOnceAMinute(subject: string, line: LogLine, level: "info" | "warn" = "info"): void {
-  if (recentLines.has(subject)) return;
-  recentLines.set(subject, true);
-  log(line, level);
-}
 
 /**
  * Seconds after which a client is asked to repeat a request that was refused because too many requests of the same kind

@@ -26,6 +26,14 @@ export type Selection =
   | { readonly kind: "whole" | "unsatisfiable" | "not_modified" | "precondition_failed" }
   | { readonly kind: "part"; readonly offset: number; readonly length: number };
 
+/**
+ * A range of bytes of which it is not known whether the output has them: `length` bytes from `offset` on, all bytes from
+ * `offset` on, or the last bytes.
+ */
+export type AskedRange =
+  | { readonly offset: number; readonly length?: number }
+  | { readonly suffix: number };
+
 /** The headers of a request for an output. They decide which part of the output is sent, if any. */
 type RequestHeaders = Pick<Headers, "get">;
 
@@ -38,8 +46,37 @@ const ONE_RANGE = /^bytes=[ \t]*(\d{0,15})-(\d{0,15})[ \t]*$/i;
 
 /** Tells whether a header `Range` asks for a single range of bytes. */
 export function isOneRange(range: string): boolean {
+  return readRange(range) !== null;
+}
+
+/** Reads a header `Range`. Null when it is invalid or names several ranges. */
+function readRange(range: string): AskedRange | null {
   const [, first = "", last = ""] = ONE_RANGE.exec(range) ?? [];
-  return first !== "" || last !== "";
+  if (first === "") return last === "" ? null : { suffix: Number(last) };
+  const offset = Number(first);
+  if (last === "") return { offset };
+  return Number(last) < offset ? null : { offset, length: Number(last) - offset + 1 };
+}
+
+/**
+ * Returns the range of an output for which a request asks, as far as that can be told without the output.
+ * @param isGet true for GET. `Range` has no meaning for any other method (RFC 9110, section 14.2).
+ * @returns null when the request asks for all of the output.
+ */
+export function askedRange(headers: RequestHeaders, isGet: boolean): AskedRange | null {
+  const range = headers.get("Range");
+  return range === null || !isGet ? null : readRange(range);
+}
+
+/**
+ * Returns the only entity tag in the header `If-None-Match`, without its quotation marks: the client needs no output
+ * that has this tag.
+ * @returns null when the request does not have this header, or the header is not a single tag.
+ */
+export function onlyKnownTag(headers: RequestHeaders): string | null {
+  const [, tag = null] =
+    /^(?:W\/)?"([^"]+)"$/.exec(headers.get("If-None-Match")?.trim() ?? "") ?? [];
+  return tag;
 }
 
 /**
@@ -55,9 +92,8 @@ export function selectionOf(
   if (expected !== null && !matches(expected, etag, false)) return { kind: "precondition_failed" };
   const known = headers.get("If-None-Match");
   if (known !== null && matches(known, etag, true)) return { kind: "not_modified" };
-  const range = headers.get("Range");
-  if (range === null || !isGet || !isRangeMeant(headers, etag)) return WHOLE;
-  return rangeOf(range, size);
+  const range = askedRange(headers, isGet);
+  return range !== null && isRangeMeant(headers, etag) ? rangeOf(range, size) : WHOLE;
 }
 
 /**
@@ -70,19 +106,15 @@ function isRangeMeant(headers: RequestHeaders, etag: string): boolean {
   return condition === null || condition.trim() === etag;
 }
 
-/** Returns the part of an output for which a header `Range` asks. An invalid range gives the whole output. */
-function rangeOf(range: string, size: number): Selection {
-  const [, first, last] = ONE_RANGE.exec(range) ?? [];
-  if (first === undefined || last === undefined || (first === "" && last === "")) return WHOLE;
-  if (first === "") {
-    const length = Math.min(Number(last), size);
-    return length === 0 ? { kind: "unsatisfiable" } : part(size - length, length);
+/** Returns the part of an output for which a request asks. */
+function rangeOf(range: AskedRange, size: number): Selection {
+  if ("suffix" in range) {
+    const last = Math.min(range.suffix, size);
+    return last === 0 ? { kind: "unsatisfiable" } : part(size - last, last);
   }
-  const offset = Number(first);
-  const end = last === "" ? Infinity : Number(last);
-  if (end < offset) return WHOLE;
+  const { offset, length = Infinity } = range;
   if (offset >= size) return { kind: "unsatisfiable" };
-  return part(offset, Math.min(end + 1, size) - offset);
+  return part(offset, Math.min(offset + length, size) - offset);
 }
 
 function part(offset: number, length: number): Selection {

@@ -2,74 +2,126 @@ import { OTHER_TYPE } from "../../core/output-metadata/media-type.ts";
 import { SECOND_MS } from "../../core/time.ts";
 import { outputKey } from "../../objects/output/output-key.ts";
 import type { LinkedOutput } from "../../security/output-link.ts";
-import { selectionOf } from "./byte-range.ts";
+import { type AskedRange, askedRange, onlyKnownTag, selectionOf } from "./byte-range.ts";
 import { contentHeaders, OUTPUT_HEADERS } from "./output-headers.ts";
 
-/**
- * Names of the request headers that decide whether a copy is sent, and which part of it. A request that has none of
- * them needs only one call to the bucket.
- */
-const SELECTING = ["Range", "If-Match", "If-None-Match"];
 /**
  * Longest time in seconds for which a browser keeps a copy without asking again. An output never changes, but it can be
  * deleted.
  */
 const MAX_AGE_S = 3_600;
 
+/** The methods of a bucket that are used to send copies. */
+export interface ReadBucket {
+  readonly head: (key: string) => Promise<StoredCopy | null>;
+  /**
+   * Reads an object, or the part of it that `range` names; bytes behind its end are left out.
+   * @returns an object without a body when its entity tag is `etagDoesNotMatch`; null when there is no such object.
+   * @throws Error also when the object has no byte of the range.
+   */
+  readonly get: (
+    key: string,
+    options: {
+      readonly range?: AskedRange;
+      readonly onlyIf?: { readonly etagDoesNotMatch: string };
+    },
+  ) => Promise<OpenedCopy | null>;
+}
+
+/** A copy in the bucket. `size` is that of the whole copy. */
+type StoredCopy = Pick<R2Object, "size" | "httpEtag" | "httpMetadata">;
+/** A copy whose bytes, or those of the part that was asked for, can be read. */
+type OpenedCopy = StoredCopy & { readonly body?: ReadableStream };
+
 /**
- * Answers a request for an output with the relay's copy, or with the requested part of it.
+ * Answers a request for an output with the relay's copy, or with the requested part of it. One call to the bucket is
+ * enough, except for a range that begins behind the end or that `If-Range` turns into the whole copy.
  * @returns null when there is no copy.
  * @throws Error when the bucket fails.
  */
 export async function serveCopy(
-  request: Pick<Request, "method" | "headers">,
+  { method, headers: asked }: Pick<Request, "method" | "headers">,
   output: LinkedOutput,
-  bucket: R2Bucket,
+  bucket: ReadBucket,
 ): Promise<Response | null> {
   const key = outputKey(output, output.number);
-  const isGet = request.method === "GET";
-  if (isGet && !SELECTING.some((name) => request.headers.has(name))) {
-    const object = await bucket.get(key);
-    return object && whole(object, output, object.body);
-  }
-  const object = await bucket.head(key);
-  if (object === null) return null;
-  const { size, httpEtag: etag } = object;
-  const selection = selectionOf(request.headers, isGet, { size, etag });
+  const isGet = method === "GET";
+  const range = askedRange(asked, isGet);
+  const copy: OpenedCopy | null = isGet
+    ? await openCopy(bucket, key, range, asked)
+    : await bucket.head(key);
+  if (copy === null) return null;
+  const { size, httpEtag: etag } = copy;
+  const body = copy.body ?? null;
+  const selection = selectionOf(asked, isGet, { size, etag });
   switch (selection.kind) {
     case "not_modified":
-      return new Response(null, { status: 304, headers: validators(object, output) });
+      return await withoutBody(304, validators(copy, output), body);
     case "precondition_failed":
-      return new Response(null, { status: 412, headers: validators(object, output) });
+      return await withoutBody(412, validators(copy, output), body);
     case "unsatisfiable": {
-      const headers = { ...validators(object, output), "Content-Range": `bytes */${size}` };
-      return new Response(null, { status: 416, headers });
+      const headers = { ...validators(copy, output), "Content-Range": `bytes */${size}` };
+      return await withoutBody(416, headers, body);
     }
     case "whole": {
-      const read = isGet ? await bucket.get(key) : null;
+      if (range === null) return whole(copy, output, body);
+      await body?.cancel();
+      const read = await bucket.get(key, {});
       // A copy that was deleted meanwhile is not there.
-      return isGet && read === null ? null : whole(object, output, read?.body ?? null);
+      return read && whole(copy, output, read.body ?? null);
     }
     case "part": {
       const { offset, length } = selection;
-      const read = await bucket.get(key, { range: { offset, length } });
-      if (read === null) return null;
       const headers = {
-        ...headersOf(object, output),
+        ...headersOf(copy, output),
         "Content-Length": String(length),
         "Content-Range": `bytes ${offset}-${offset + length - 1}/${size}`,
       };
-      return new Response(read.body, { status: 206, headers });
+      return new Response(body, { status: 206, headers });
     }
   }
 }
 
-function whole(object: R2Object, output: LinkedOutput, body: ReadableStream | null): Response {
+/**
+ * Opens a copy, or the part of it for which a request asks. Of a copy that has no byte of this part, and of one that the
+ * client has already, it returns the facts without the bytes.
+ */
+async function openCopy(
+  bucket: ReadBucket,
+  key: string,
+  range: AskedRange | null,
+  asked: Headers,
+): Promise<OpenedCopy | null> {
+  const tag = onlyKnownTag(asked);
+  const onlyIf = tag === null ? {} : { onlyIf: { etagDoesNotMatch: tag } };
+  if (range === null) return await bucket.get(key, onlyIf);
+  try {
+    return await bucket.get(key, { range, ...onlyIf });
+  } catch (error) {
+    // The bucket refuses a range that begins behind the end, and does not say how long the copy is.
+    const copy = await bucket.head(key);
+    if (copy === null) return null;
+    const { size, httpEtag: etag } = copy;
+    if (selectionOf(asked, true, { size, etag }).kind === "part") throw error;
+    return copy;
+  }
+}
+
+async function withoutBody(
+  status: number,
+  headers: HeadersInit,
+  body: ReadableStream | null,
+): Promise<Response> {
+  await body?.cancel();
+  return new Response(null, { status, headers });
+}
+
+function whole(object: StoredCopy, output: LinkedOutput, body: ReadableStream | null): Response {
   const headers = { ...headersOf(object, output), "Content-Length": String(object.size) };
   return new Response(body, { headers });
 }
 
-function headersOf(object: R2Object, output: LinkedOutput) {
+function headersOf(object: StoredCopy, output: LinkedOutput) {
   const mediaType = object.httpMetadata?.contentType ?? OTHER_TYPE;
   return {
     ...contentHeaders({ ...output, mediaType }),
@@ -79,7 +131,7 @@ function headersOf(object: R2Object, output: LinkedOutput) {
 }
 
 /** Returns the headers that identify the version of a copy and state how long a browser may keep it. */
-function validators({ httpEtag }: R2Object, { expiresAtS }: LinkedOutput) {
+function validators({ httpEtag }: StoredCopy, { expiresAtS }: LinkedOutput) {
   const leftS = expiresAtS - Math.floor(Date.now() / SECOND_MS);
   const cacheControl = `private, max-age=${Math.min(Math.max(leftS, 0), MAX_AGE_S)}`;
   return { ...OUTPUT_HEADERS, ETag: httpEtag, "Cache-Control": cacheControl };

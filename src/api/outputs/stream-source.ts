@@ -85,7 +85,7 @@ export async function streamSource(
  * passes on as many outputs as it can.
  */
 function takePlace(output: LinkedOutput): BudgetPart {
-  const place = places.part(outputKey(output, output.number), PLACE_LEASE_MS);
+  const place = places.part([outputKey(output, output.number)], PLACE_LEASE_MS);
   const lack = place.resize(1);
   if (lack === "share") throw tooManyAtOnce("As many readers as may take this output already.");
   if (lack === "total")

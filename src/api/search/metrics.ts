@@ -24,7 +24,7 @@ interface Deployment {
  * @param now time at which the statistics were read, in Unix milliseconds.
  */
 export function metricsOf(found: Statistics, now: number, deployment: Deployment): Family[] {
-  const { histograms, backlog, overdue, submitUnknown } = found;
+  const { histograms, backlog, overdue, submitUnknown, copies } = found;
   const { counts: lags, totalMs } = histograms.index;
   const indexed = lags.reduce((sum, count) => sum + count, 0);
   return [
@@ -61,6 +61,9 @@ export function metricsOf(found: Statistics, now: number, deployment: Deployment
       "Age of the oldest of these.",
       ageS(submitUnknown.oldestAt, now),
     ),
+    gauge("open_copies", "Outputs that are being copied.", copies.outputs),
+    gauge("late_copies", "Of these, how many should have been copied.", copies.lateOutputs),
+    gauge("open_copies_seconds", "Age of the oldest of these.", ageS(copies.oldestAt, now)),
     gauge("expiry_lost_tasks", "Tasks found after their retention.", found.expiryLost),
     gauge("index_bytes", "Size of the largest database of the index.", found.sizeBytes),
   ];

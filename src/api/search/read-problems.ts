@@ -4,6 +4,7 @@ import { SECOND_MS, toSeconds } from "../../core/time.ts";
 import type { Env } from "../../env.ts";
 import { shardsOf } from "../../index-db/shards.ts";
 import { failedCallbacks, nextTasks } from "../../index-db/troubled-tasks.ts";
+import { countCopies } from "../../index-db/open-copies.ts";
 import { unknownSubmissions } from "../../index-db/unknown-submissions.ts";
 import { EnvCache } from "../../lib/isolate-cache.ts";
 import { connectionsOf } from "../health/connection-health.ts";
@@ -30,6 +31,8 @@ const KEEP_MS = 10 * SECOND_MS;
 const MAX_TASKS = 110;
 /** Tasks of which it is unknown whether their submission has started a job are counted up to this number. */
 const MAX_UNKNOWN = 50;
+/** Tasks whose outputs are being copied are counted up to this number. */
+const MAX_COPYING = 50;
 
 /** Result of the last search for problems. It is shared by all callers, because only operators may ask for it. */
 const recent = new EnvCache<ReturnType<typeof viewOf>>(() => KEEP_MS);
@@ -103,16 +106,17 @@ async function factsOf(env: Env, config: Config, now: number): Promise<Facts> {
 async function indexFacts(env: Env, config: Config, now: number): Promise<IndexFacts | null> {
   const shards = shardsOf(env, config);
   if (shards === null) return null;
-  const [counts, failed, next, open, unknown] = await queryIndex(() =>
+  const [counts, failed, next, open, unknown, copies] = await queryIndex(() =>
     Promise.all([
       recentCounts(env, shards, now),
       failedCallbacks(shards, MAX_TASKS),
       nextTasks(shards, MAX_TASKS),
       countUnsettled(shards, now),
       unknownSubmissions(shards, MAX_UNKNOWN, now),
+      countCopies(shards, MAX_COPYING, now),
     ]),
   );
-  return { counts, failed, next, open, unknown };
+  return { counts, failed, next, open, unknown, copies };
 }
 
 function viewOf(facts: Facts) {

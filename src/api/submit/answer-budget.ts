@@ -31,7 +31,7 @@ export class AnswerReservation {
    */
   constructor(account: string | null) {
     // Its time starts anew when the answer is there and begins to be sent.
-    this.#part = held.part(account, MAX_SENT_MS);
+    this.#part = held.part(account === null ? [] : [account], MAX_SENT_MS);
   }
 
   /** True when memory was reserved for the response. This is done only for a long response. */

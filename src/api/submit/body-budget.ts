@@ -47,7 +47,7 @@ export class BodyReservation {
    * @param account id of the account that submits; null for an operator, who may use all of the memory for bodies.
    */
   constructor(account: string | null) {
-    this.#part = held.part(account, LEASE_MS);
+    this.#part = held.part(account === null ? [] : [account], LEASE_MS);
   }
 
   /**

@@ -41,6 +41,10 @@ export interface CopyOrder extends KeptOutputs, Provable {
   readonly deleted: readonly number[];
   /** Origin of the relay as the creator of the task addressed it. */
   readonly origin: string;
+  /**
+   * Id of the account that owns the task; null when no account does. Absent in orders of a release that did not name it.
+   */
+  readonly account?: string | null;
   /** Name of the connection to the provider; null when the task names none. */
   readonly connection: string | null;
   /** Key of the customer with which the job was submitted, encrypted. Null when there is no such key. */
@@ -103,6 +107,7 @@ export function orderOf(record: TerminalTask, outputs: Outputs): CopyOrder {
     ),
     deleted: unconfirmedDeletions(outputs),
     origin: record.origin,
+    account: record.account?.id ?? null,
     connection: record.upstream?.connection ?? null,
     customerKey: sealedKeyOf(record),
     ...proofOf(outputs),

@@ -53,6 +53,8 @@ export interface IndexRow {
   readonly keptBytes: number;
   /** Number of outputs of the task that the relay could not copy and has given up. */
   readonly lostOutputs: number;
+  /** Number of outputs of the task that are still to be copied. */
+  readonly copyingOutputs: number;
   /** Status of the callback; null when the task has no `callback_url`. */
   readonly callback: "waiting" | CallbackStatus | null;
   /** Number of attempts of the callback that have started. */
@@ -220,7 +222,7 @@ const NO_CALLBACK = {
   host: null,
 } as const;
 
-const NO_COPIES = { keptOutputs: 0, keptBytes: 0, lostOutputs: 0 } as const;
+const NO_COPIES = { keptOutputs: 0, keptBytes: 0, lostOutputs: 0, copyingOutputs: 0 } as const;
 
 function callbackColumns(callback: Callback) {
   const last = callback.attempts.at(-1);
@@ -241,6 +243,7 @@ function copyColumns({ outputs }: TerminalTask) {
     keptOutputs: sizes.length,
     keptBytes: sizes.reduce((sum, bytes) => sum + bytes, 0),
     lostOutputs: states.filter(({ kind }) => kind === "lost").length,
+    copyingOutputs: states.filter(({ kind }) => kind === "copying").length,
   };
 }
 

@@ -47,7 +47,8 @@ export async function takeAnswerSlot(
 ): Promise<AnswerSlot> {
   // A file makes no progress while its caller leaves a piece unread, and takes its memory all the same.
   const leaseMs = caller === null ? LEASE_MS : MAX_UNREAD_MS + LEASE_MS;
-  const slot = slots.part(caller?.account ?? null, leaseMs);
+  const account = caller?.account ?? null;
+  const slot = slots.part(account === null ? [] : [account], leaseMs);
   signal.throwIfAborted();
   while (slot.resize(1) !== null) {
     await scheduler.wait(PAUSE_MS * (1 + Math.random()));

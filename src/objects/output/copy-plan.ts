@@ -139,6 +139,15 @@ export function startTry(copies: Copies, number: number, now: number, jitter: nu
 }
 
 /**
+ * Returns the copies of a task's outputs after a try to make one of them was broken off before anything was stored,
+ * because it needs more memory than there is at present. The try does not count.
+ * @param due the copy as it was before the start of the try.
+ */
+export function withoutTry(copies: Copies, { number, state: { retryAt, tries } }: DueCopy): Copies {
+  return withOpen(copies, number, (state) => ({ ...state, retryAt, tries }));
+}
+
+/**
  * Returns the copies of a task's outputs, after storing, for one of them, the id of the multipart upload that the
  * present try to make it has begun.
  */

@@ -1,10 +1,25 @@
 import { MINUTE_MS, SECOND_MS } from "../../core/time.ts";
+import { type BudgetPart, SharedBudget } from "../../lib/shared-budget.ts";
+import { PART_BYTES, READ_BYTES } from "./store-copy.ts";
 
+/** Memory that one unit of a permission to copy stands for, in bytes. */
+const UNIT_BYTES = READ_BYTES;
 /**
- * Largest number of outputs that one isolate copies at the same time. All Durable Objects in an isolate have 128 MB of
- * memory together, and each copy needs 8 MiB for a part of the file.
+ * Units that all copies in one isolate take together: 33 MiB, of the 128 MB that all Durable Objects in an isolate have
+ * together.
  */
-const SLOTS = 2;
+const ALL_UNITS = 132;
+/** Units for an output whose upstream states its length. Only the piece that was read last is in memory. */
+export const STATED_UNITS = 1;
+/** Units for an output of unknown length, of which a part is in memory too. */
+export const UNSTATED_UNITS = STATED_UNITS + PART_BYTES / UNIT_BYTES;
+/**
+ * The copies from one host take at most this many times the units that are left, and those for one account as many as are
+ * left. So while others copy nothing, a host gets three quarters of all units, and an account half of them; each of them
+ * leaves what one output of unknown length needs.
+ */
+const HOST_SHARE_OF_LEFT = 3;
+const ACCOUNT_SHARE_OF_LEFT = 1;
 /**
  * Time in milliseconds after which a permission to copy expires unless it is renewed. It must expire, because a Durable
  * Object that was reset does not give its permission back.
@@ -18,67 +33,90 @@ const MIN_WAIT_MS = SECOND_MS;
 const FEW_SPREAD_MS = 4 * SECOND_MS;
 /**
  * Time in milliseconds by which each waiting object raises the largest random addition to the wait. Each question for
- * the permission to copy is billed as a request and a row. With this addition, all waiting objects together ask about
- * four times a second, however many they are.
+ * the permission to copy is billed as a request and a row. With this addition, the objects that wait for one host
+ * together ask about forty times a second, however many they are, so that a permission that becomes free is soon taken.
  */
-const SPREAD_MS_PER_WAITING = SECOND_MS / 2;
-const MAX_SPREAD_MS = MINUTE_MS;
+const SPREAD_MS_PER_WAITING = SECOND_MS / 20;
+const MAX_SPREAD_MS = 5 * MINUTE_MS;
 
-/** Permission for one object to copy an output. The number of such permissions in an isolate is limited. */
-export interface CopySlot {
-  /** Renews the permission, which is done while the copy makes progress. */
-  readonly renew: (now: number) => void;
-  readonly giveBack: () => void;
+/** A copy for which an object asks for permission. */
+export interface CopyClaim {
+  /** Name of the object that asks. */
+  readonly name: string;
+  /** Host that sends the output. Null when its link has none. */
+  readonly host: string | null;
+  /** Id of the account that owns the task. Null when no account does, and when this is not known. */
+  readonly account: string | null;
+  readonly units: number;
 }
 
 /**
  * Answer to an object that asks for the permission to copy an output: the permission, or the time in milliseconds after
- * which to ask again.
+ * which to ask again. The number of units in all permissions of an isolate is limited. A permission is renewed, by
+ * `resize`, while the copy makes progress.
  */
 export type SlotAnswer =
-  | { readonly slot: CopySlot }
+  | { readonly slot: BudgetPart }
   | { readonly slot: null; readonly waitMs: number };
 
-/** The permissions to copy an output that objects in this isolate have at present. */
-const leases = new Set<{ until: number }>();
-/**
- * Objects that wait for the permission to copy an output, by their names. The value is the latest time at which the
- * object asks again, in Unix milliseconds.
- */
-const waiting = new Map<string, number>();
-
-/**
- * Returns the permission to copy an output now. When this isolate already makes as many copies as it may, returns the
- * time to wait instead; it is the longer, the more objects wait.
- * @param name name of the object that asks.
- * @param random random number from 0 to 1.
- */
-export function takeCopySlot(name: string, now: number, random: number): SlotAnswer {
-  for (const lease of leases) if (lease.until <= now) leases.delete(lease);
-  if (leases.size >= SLOTS) return { slot: null, waitMs: waitOf(name, now, random) };
-  waiting.delete(name);
-  const lease = { until: now + LEASE_MS };
-  leases.add(lease);
-  const slot: CopySlot = {
-    renew: (at) => {
-      lease.until = at + LEASE_MS;
-      // A permission that has expired meanwhile counts again.
-      leases.add(lease);
-    },
-    giveBack: () => void leases.delete(lease),
-  };
-  return { slot };
+/** An object that waits for the permission to copy an output. */
+interface Waiting {
+  readonly owners: readonly string[];
+  /** Time from which the object counts no longer as waiting, in Unix milliseconds. */
+  readonly until: number;
 }
 
-/**
- * Returns how long an object must wait before it asks again for the permission to copy, in milliseconds. The object
- * counts as waiting until one minute after this time.
- */
-function waitOf(name: string, now: number, random: number): number {
-  for (const [other, until] of waiting) if (until <= now) waiting.delete(other);
-  const others = waiting.size - (waiting.has(name) ? 1 : 0);
-  const spreadMs = Math.min(FEW_SPREAD_MS + others * SPREAD_MS_PER_WAITING, MAX_SPREAD_MS);
-  const waitMs = MIN_WAIT_MS + Math.round(random * spreadMs);
-  waiting.set(name, now + waitMs + LEASE_MS);
-  return waitMs;
+/** Decides for an isolate which outputs are copied at the same time. */
+export class CopySlots {
+  readonly #budget = new SharedBudget(ALL_UNITS, unitsFor);
+  /** Objects that wait for the permission to copy an output, by their names. */
+  readonly #waiting = new Map<string, Waiting>();
+
+  /**
+   * Returns the permission to copy an output now. When the copies in this isolate take too many units already, or those
+   * from the same host or for the same account do, returns the time to wait instead. It is the longer, the more objects
+   * wait for the same host and for the same account.
+   * @param random random number from 0 to 1.
+   */
+  take(claim: CopyClaim, random: number): SlotAnswer {
+    const owners = ownersOf(claim);
+    const slot = this.#budget.part(owners, LEASE_MS);
+    if (slot.resize(claim.units) !== null) {
+      return { slot: null, waitMs: this.#wait(claim.name, owners, Date.now(), random) };
+    }
+    this.#waiting.delete(claim.name);
+    return { slot };
+  }
+
+  /** Returns how long an object must wait before it asks again, and counts it as waiting until a minute after this. */
+  #wait(name: string, owners: readonly string[], now: number, random: number): number {
+    const counts = owners.map(() => 0);
+    for (const [other, waiting] of this.#waiting) {
+      if (waiting.until <= now) this.#waiting.delete(other);
+      else if (other !== name) {
+        for (const [index, owner] of owners.entries()) {
+          if (waiting.owners.includes(owner)) counts[index] = (counts[index] ?? 0) + 1;
+        }
+      }
+    }
+    // An account with few outputs does not wait longer because another one has many at the same host.
+    const others = counts.length === 0 ? 0 : Math.min(...counts);
+    const spreadMs = Math.min(FEW_SPREAD_MS + others * SPREAD_MS_PER_WAITING, MAX_SPREAD_MS);
+    const waitMs = MIN_WAIT_MS + Math.round(random * spreadMs);
+    this.#waiting.set(name, { owners, until: now + waitMs + LEASE_MS });
+    return waitMs;
+  }
+}
+
+const OF_HOST = "host ";
+
+function ownersOf({ host, account }: CopyClaim): readonly string[] {
+  const ofHost = host === null ? [] : [`${OF_HOST}${host}`];
+  return account === null ? ofHost : [...ofHost, `account ${account}`];
+}
+
+/** Returns how many units a host or an account may take. The first of its copies may take all that is left. */
+function unitsFor(owner: string, left: number, others: number): number {
+  if (others === 0) return Infinity;
+  return left * (owner.startsWith(OF_HOST) ? HOST_SHARE_OF_LEFT : ACCOUNT_SHARE_OF_LEFT);
 }

@@ -7,9 +7,13 @@ import type { LossReason } from "../../core/record/outputs.ts";
 import { DAY_MS, MINUTE_MS, SECOND_MS } from "../../core/time.ts";
 import { hostOf } from "../../core/url.ts";
 import { errorText, log, logAs } from "../../lib/log.ts";
+import { logOnceAMinute } from "../../lib/log-once.ts";
+import type { BudgetPart } from "../../lib/shared-budget.ts";
 import { type OpenedSource, openSource, statedBytes } from "../../outbound/open-source.ts";
 import { withinTime } from "../../lib/timeout.ts";
+import { inlinePointer } from "../../providers/inline-output.ts";
 import { objectNamed } from "../placed-object.ts";
+import { setRecoveryAlarm } from "../recovery.ts";
 import {
   beginCopies,
   type Copies,
@@ -28,14 +32,15 @@ import {
   unreported,
   wakeAt,
   withoutCopies,
+  withoutTry,
   withoutUploads,
   withUpload,
 } from "./copy-plan.ts";
-import { type CopySlot, takeCopySlot } from "./copy-slots.ts";
+import { CopySlots, STATED_UNITS, UNSTATED_UNITS } from "./copy-slots.ts";
 import { linkLifeMs, sourceOf } from "./copy-source.ts";
 import { measureCopy } from "./measure-copy.ts";
 import { outputKey } from "./output-key.ts";
-import { storeCopy } from "./store-copy.ts";
+import { type CopyBucket, storeCopy } from "./store-copy.ts";
 
 /**
  * The method of a task's Durable Object that the object which copies its outputs calls. It is declared here, because
@@ -46,10 +51,19 @@ interface CopiedTask extends Rpc.DurableObjectBranded {
   endCopies: (event: CopiesEndedEvent) => boolean;
 }
 
+/** The methods of an R2 bucket that the object which copies a task's outputs uses. */
+export interface OutputBucket extends CopyBucket {
+  readonly resumeMultipartUpload: (
+    key: string,
+    uploadId: string,
+  ) => { readonly abort: () => Promise<void> };
+  readonly delete: (keys: string[]) => Promise<void>;
+}
+
 /** Bindings of the environment that the object which copies a task's outputs uses. */
 export interface OutputBindings extends WithStartup {
-  /** R2 bucket in which the copies are stored. Absent when the relay makes no copies of outputs. */
-  readonly OUTPUTS?: R2Bucket;
+  /** Bucket in which the copies are stored. Absent when the relay makes no copies of outputs. */
+  readonly OUTPUTS?: OutputBucket;
   readonly METRICS?: AnalyticsEngineDataset;
   readonly TASKS: DurableObjectNamespace<CopiedTask>;
 }
@@ -64,6 +78,8 @@ export interface CopyTimeouts {
 
 const TIMEOUTS: CopyTimeouts = { stallMs: 30 * SECOND_MS, tryMs: 12 * MINUTE_MS };
 const KEY = "copies";
+/** Permissions to copy outputs that the objects of this isolate share. */
+const slots = new CopySlots();
 /**
  * Time in milliseconds after the start of an alarm from which no further copy is started, because the platform ends an
  * alarm after 15 minutes.
@@ -104,6 +120,8 @@ export class OutputObject extends DurableObject<OutputBindings> {
   #stop: AbortController | null = null;
   /** Number of the output that is being copied. Null when no output is. */
   #tried: number | null = null;
+  /** Numbers of outputs whose upstream was asked and does not state their length. */
+  readonly #unstated = new Set<number>();
   /**
    * Promise that resolves when the present try to copy an output has ended. It is resolved already when there is no
    * such try.
@@ -178,7 +196,8 @@ export class OutputObject extends DurableObject<OutputBindings> {
   /**
    * Makes the copies that are due, and reports to the task's object which copies have ended. The method returns only
    * after all due copies, so that the platform repeats the alarm after a crash. When the work fails, another alarm
-   * follows after a minute.
+   * follows after a minute, and after longer waits while it goes on failing: the cause may be that of many objects, and
+   * may last for days.
    */
   override async alarm(): Promise<void> {
     const { runtime } = this.env.startup;
@@ -187,8 +206,9 @@ export class OutputObject extends DurableObject<OutputBindings> {
       await this.#work(runtime.value);
     } catch (error) {
       const name = this.ctx.id.name ?? null;
-      log({ event: "outputs.failed", object: name, error: errorText(error) }, "error");
-      await this.ctx.storage.setAlarm(Date.now() + MINUTE_MS);
+      const line = { event: "outputs.failed", object: name, error: errorText(error) };
+      logOnceAMinute(line.event, line, "error");
+      await setRecoveryAlarm(this.ctx.storage, Date.now(), this.#jitter);
     }
   }
 
@@ -208,7 +228,7 @@ export class OutputObject extends DurableObject<OutputBindings> {
       }
       const copy = now < until ? nextCopy(copies, now) : null;
       if (copy === null) break;
-      const taken = takeCopySlot(this.ctx.id.toString(), now, Math.random());
+      const taken = slots.take(this.#claimOf(copies, copy), Math.random());
       if (taken.slot === null) {
         slotWaitMs = taken.waitMs;
         break;
@@ -221,8 +241,24 @@ export class OutputObject extends DurableObject<OutputBindings> {
     await this.ctx.storage.setAlarm(Math.max(wakeAt(copies), Date.now() + 1 + slotWaitMs));
   }
 
-  /** Makes one try to copy an output, and stores its result. */
-  async #try(copies: Copies, copy: DueCopy, slot: CopySlot, runtime: Runtime): Promise<void> {
+  #claimOf({ account = null }: Copies, { number, source }: DueCopy) {
+    // The answer that contains an output as base64 is held in memory as a whole.
+    const url = URL.parse(source);
+    const isInline = url !== null && inlinePointer(url) !== null;
+    return {
+      name: this.ctx.id.toString(),
+      host: hostOf(source),
+      account,
+      units: isInline || this.#unstated.has(number) ? UNSTATED_UNITS : STATED_UNITS,
+    };
+  }
+
+  /**
+   * Makes one try to copy an output, and stores its result. When it turns out that the upstream does not state the
+   * length of the output, and memory for it is lacking, the try is put off: the next one asks for the memory before it
+   * asks the upstream.
+   */
+  async #try(copies: Copies, copy: DueCopy, slot: BudgetPart, runtime: Runtime): Promise<void> {
     const startedAt = Date.now();
     const { number, state } = copy;
     this.#write(startTry(copies, number, startedAt, this.#jitter));
@@ -234,6 +270,7 @@ export class OutputObject extends DurableObject<OutputBindings> {
     try {
       if (state.uploadId !== null) await this.#abortUpload(copies, number, state.uploadId);
       const result = await this.#copied(copies, copy, slot, stop, runtime);
+      if (result === "put_off") return this.#change((known) => withoutTry(known, copy));
       const now = Date.now();
       const sourceEndsAt = copies.orderedAt + linkLifeMs(copies.connection, runtime);
       this.#change((known) => endTry(known, number, result, sourceEndsAt, now));
@@ -262,33 +299,45 @@ export class OutputObject extends DurableObject<OutputBindings> {
   /**
    * Fetches an output from the upstream and stores it in the bucket. A download that makes no progress, or takes too
    * long, is ended.
+   * @returns the result of the try; `put_off` when it needs more memory than there is at present.
    */
   async #copied(
     copies: Copies,
-    { number, source: url }: DueCopy,
-    slot: CopySlot,
+    copy: DueCopy,
+    slot: BudgetPart,
     stop: AbortController,
     runtime: Runtime,
-  ): Promise<TryResult> {
+  ): Promise<TryResult | "put_off"> {
     const { OUTPUTS: bucket } = this.env;
+    const { number } = copy;
     if (bucket === undefined) return { kind: "failed", reason: "not_stored", isFinal: false };
     const startedAt = Date.now();
     let progressAt = startedAt;
+    let units = this.#claimOf(copies, copy).units;
     const { stallMs, tryMs } = this.#timeouts;
     const timer = setInterval(() => {
       const now = Date.now();
       if (now - progressAt >= stallMs || now - startedAt >= tryMs) stop.abort();
-      else slot.renew(now);
+      else slot.resize(units);
     }, stallMs / 6);
     try {
-      const source = await sourceOf(copies, url, runtime);
+      const source = await sourceOf(copies, copy.source, runtime);
       const opened = await openSource(source, {}, stop.signal);
       if (opened.kind === "blocked") return { kind: "failed", reason: "blocked", isFinal: true };
       if (opened.kind !== "opened")
         return { kind: "failed", reason: lossOf(opened), isFinal: false };
       const { response } = opened;
       if (response.body === null) return { kind: "failed", reason: "empty", isFinal: false };
-      return await storeCopy(response.body, statedBytes(response), {
+      const bytes = statedBytes(response);
+      if (bytes === null) {
+        this.#unstated.add(number);
+        units = UNSTATED_UNITS;
+        if (slot.resize(units) !== null) {
+          stop.abort();
+          return "put_off";
+        }
+      }
+      return await storeCopy(response.body, bytes, {
         bucket,
         key: outputKey(copies, number),
         maxBytes: runtime.config.maxOutputBytes,

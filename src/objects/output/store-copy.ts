@@ -7,13 +7,13 @@ import type { TryResult } from "./copy-plan.ts";
  * an upload except the last must have the same size, at least 5 MiB
  * (https://developers.cloudflare.com/r2/objects/multipart-objects/).
  */
-const PART_BYTES = 8 * 1024 * 1024;
+export const PART_BYTES = 8 * 1024 * 1024;
 
 /**
  * Size in bytes of the memory into which an output is read from its upstream. It is large because each read needs CPU
  * time, of which an alarm has 30 s, and the platform itself would read only 4 KiB at once.
  */
-const READ_BYTES = 256 * 1024;
+export const READ_BYTES = 256 * 1024;
 /** Number of bytes that one read brings at least, except at the end of an output. */
 export const LEAST_READ_BYTES = 64 * 1024;
 

@@ -53,7 +53,7 @@ import { leaveQueues, positionIn, tellKeptCall } from "./queue-calls.ts";
 import { JobReader, type ReadJob } from "./job-reader.ts";
 import { RecordStore } from "./record-store.ts";
 import { stateOf } from "./reply.ts";
-import { setRecoveryAlarm } from "./recovery.ts";
+import { setRecoveryAlarm } from "../recovery.ts";
 import { UpstreamProgress } from "./upstream-progress.ts";
 import { Watchers } from "./watchers.ts";
 

@@ -34,6 +34,7 @@ const FOUND: Statistics = {
   backlog: { tasks: 2, oldestAt: 1 },
   overdue: { tasks: 1, oldestAt: 1 },
   submitUnknown: { tasks: 1, oldestAt: 1 },
+  copies: { outputs: 3, lateOutputs: 2, lateTasks: 1, isCapped: false, oldestAt: 1 },
   expiryLost: 0,
   totals: TOTALS.map((name, value) => ({ name, value, advancedAt: 0 })),
   sizeBytes: 4096,

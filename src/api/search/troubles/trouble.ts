@@ -2,6 +2,7 @@ import type { Config } from "../../../config/config.ts";
 import type { ConfigIssue } from "../../../config/issue.ts";
 import type { HostPause } from "../../../core/plans/host-pause.ts";
 import type { OpenCount } from "../../../index-db/open-count.ts";
+import type { OpenCopies } from "../../../index-db/statistics-shape.ts";
 import type { UnknownSubmissions } from "../../../index-db/unknown-submissions.ts";
 import type { Failures } from "../failing-hosts.ts";
 
@@ -44,8 +45,9 @@ export interface Facts {
   readonly warnings: readonly ConfigIssue[];
   readonly connections: readonly ConnectionFaults[];
   /**
-   * Rows and counts of the index: counts of recent tasks, failed callbacks, tasks that should change next, and tasks of
-   * which it is unknown whether their submission has started a job. Null when the relay has no index.
+   * Rows and counts of the index: counts of recent tasks, failed callbacks, tasks that should change next, tasks of
+   * which it is unknown whether their submission has started a job, and outputs that are being copied. Null when the
+   * relay has no index.
    */
   readonly index: IndexFacts | null;
 }
@@ -53,6 +55,7 @@ export interface Facts {
 export interface IndexFacts extends Failures {
   readonly open: OpenCount;
   readonly unknown: UnknownSubmissions;
+  readonly copies: OpenCopies;
 }
 
 /** A request by which an operator can examine a problem or end it. */

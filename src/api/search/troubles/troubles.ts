@@ -34,6 +34,7 @@ const RULES = {
   tasks_overdue: tasksOverdue,
   submit_unknown: submitUnknown,
   queue_waits: queueWaits,
+  copies_late: copiesLate,
   deadline_near: deadlineNear,
   index_lagging: indexLagging,
   index_full: indexFull,
@@ -83,6 +84,20 @@ function queueWaits({ connections, now }: Facts): readonly Trouble[] {
       actions: [...HEALTH, get("list", "/v1/tasks?submission=queued")],
     });
   });
+}
+
+/** Finds outputs that are not copied although their tasks have completed more than a quarter of an hour ago. */
+function copiesLate({ index }: Facts): readonly Trouble[] {
+  const { lateTasks = 0, isCapped = false, oldestAt = null } = index?.copies ?? {};
+  if (lateTasks === 0 || oldestAt === null) return [];
+  return [
+    trouble({
+      severity: "warning",
+      detail: "Outputs of these tasks have not been copied for more than 15 minutes.",
+      since: toSeconds(oldestAt),
+      tasks: { count: lateTasks, is_capped: isCapped },
+    }),
+  ];
 }
 
 function indexLagging({ index, now }: Facts): readonly Trouble[] {

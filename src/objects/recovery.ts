@@ -1,8 +1,8 @@
-import { lookWaitMs, MAX_LOOK_MS } from "../../core/backoff.ts";
-import { MINUTE_MS } from "../../core/time.ts";
+import { lookWaitMs, MAX_LOOK_MS } from "../core/backoff.ts";
+import { MINUTE_MS } from "../core/time.ts";
 
 /**
- * Stored times of the first and the latest of the alarms of one task object that have failed one after another, in Unix
+ * Stored times of the first and the latest of the alarms of one object that have failed one after another, in Unix
  * milliseconds.
  */
 interface Failing {
