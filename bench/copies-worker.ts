@@ -80,8 +80,14 @@ export default {
 function orderOf(taskId: string, source: string, origin: string): CopyOrder {
   const life = { recordedAt: 1, expiresAt: Date.now() + LIFE_MS };
   const owner = { origin, account: "acme", connection: null, customerKey: null };
-  return { taskId, ...life, ...owner, deleted: [],
-    outputs: [{ number: 1, source }], isUnproven: true };
+  return {
+    taskId,
+    ...life,
+    ...owner,
+    deleted: [],
+    outputs: [{ number: 1, source }],
+    isUnproven: true,
+  };
 }
 
 /** Returns a bucket that sends what is stored to a server. */
