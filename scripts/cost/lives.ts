@@ -40,7 +40,7 @@ export const LIVES = {
 } as const;
 
 /** Consumption of the same task at a price, of which the relay keeps an output, until its copy and the task expire. */
-export const KEPT_LIFE = meters(5, 16, 26, 19, 9, 23, 1, 19, 1, 3, 1);
+export const KEPT_LIFE = meters(5, 16, 26, 19, 10, 23, 1, 19, 1, 3, 1);
 
 /** Consumption of tasks whose rows are first written after 300 s (`INDEX_DELAY_S`), by the name of the life. */
 export const LATE_ROWS = {
