@@ -37,7 +37,7 @@ export interface PlaceRefusal {
 /** Result of asking for a place for a submission that waits if none is free. */
 export type PlaceReply =
   | Granted
-  /** The submission waits. `isEverywhere` is false when not all queues could be reached. */
+  /** The submission waits. `isEverywhere` is false when a queue could not be reached, or a connection is not configured. */
   | { readonly kind: "waiting"; readonly isEverywhere: boolean }
   | PlaceRefusal;
 
@@ -68,7 +68,7 @@ export async function askForPlace(
   const isWaiting = known.some(({ kind }) => kind === "waiting");
   const retryAfterMs = leastRetryMs(known);
   if (retryAfterMs !== null && !isWaiting) return { kind: "full", retryAfterMs };
-  return { kind: "waiting", isEverywhere: known.length === answers.length };
+  return { kind: "waiting", isEverywhere: known.length === connections.length };
 }
 
 /**
