@@ -10,6 +10,7 @@ import { HostPauses } from "../../src/objects/host-pauses.ts";
 import { JobObject } from "../../src/objects/job-object.ts";
 import { jobObject } from "../../src/objects/object-names.ts";
 import { QueueObject } from "../../src/objects/queue/queue-object.ts";
+import { ObjectPlatform } from "../../src/objects/task/object-platform.ts";
 import { TaskObject } from "../../src/objects/task/task-object.ts";
 import { TimeBudget } from "../../src/lib/time-budget.ts";
 import { callWith, type Message } from "../worker/client.ts";
@@ -46,6 +47,8 @@ export class MeteredLife {
   readonly #log = (["log", "warn", "error"] as const).map((level) =>
     vi.spyOn(console, level).mockImplementation(() => undefined),
   );
+  /** Calls of the sender. */
+  readonly #sends = vi.spyOn(ObjectPlatform.prototype, "send");
   #requests = 0;
   #queries = 0;
   #indexWrites = 0;
@@ -105,6 +108,7 @@ export class MeteredLife {
       await storage.deleteAlarm();
       await instance.alarm({ scheduledTime: alarm, isRetry: false, retryCount: 0 });
     });
+    await until(async () => !isSending(await this.#peek()));
     await this.liveUntil(at);
   }
 
@@ -214,7 +218,7 @@ export class MeteredLife {
       polls: polls.length,
       attempts: attempts.length,
       indexWrites: this.#indexWrites,
-      subrequests: objectRequests - alarms + this.#queries + sent.length,
+      subrequests: objectRequests - alarms + this.#queries + sent.length + callsOf([this.#sends]),
     };
   }
 
@@ -259,6 +263,11 @@ function isIdle({ record, alarm }: Peeked, isIndexAway: boolean) {
   return kind !== "in_flight" && (waitMs > DAY || (isIndexAway && isPlanned && waitMs > 0));
 }
 
+/** Tells whether an attempt is running whose end its sender will report. */
+function isSending({ record }: Peeked): boolean {
+  return Stored.optional().parse(record)?.callback?.state.kind === "in_flight";
+}
+
 interface Peeked {
   readonly record: unknown;
   readonly alarm: number | null;
@@ -285,6 +294,7 @@ function idWithoutJitter(): string {
 /** Methods that are called from outside an object. `inspect` is missing, because it calls `read` itself. */
 const METHODS = [
   "apply",
+  "endAttempt",
   "startCall",
   "endCall",
   "endSubmission",

@@ -43,6 +43,7 @@ import type { RefusedSubmission } from "./alerts.ts";
 import { type AnswerReply, answerReplyOf, isSubmitter } from "./answer-reply.ts";
 import { accountOf, type Caller, keyNameOf, readerOf } from "./caller.ts";
 import { type ObjectBindings, ObjectPlatform, type Timeouts } from "./object-platform.ts";
+import type { EndedAttempt } from "./ended-attempt.ts";
 import type { HeldPlace } from "../queue/queue-row.ts";
 import {
   attributed,
@@ -95,6 +96,7 @@ export class TaskObject extends DurableObject<ObjectBindings> {
       "endCall",
       "endCopies",
       "deleteOutput",
+      "endAttempt",
       "endSubmission",
       "followUp",
       "hook",
@@ -269,6 +271,12 @@ export class TaskObject extends DurableObject<ObjectBindings> {
     };
     const line = () => ({ event: "submission.ended", ...facts, ...refusal });
     this.#platform.log(line, levelOf(outcome, submission));
+  }
+
+  /** Applies the end of an attempt of the callback, as its sender reports it if the receiver has not answered soon. */
+  endAttempt(ended: EndedAttempt): void {
+    this.#platform.prepare(this.env);
+    this.#loop.endAttempt(ended);
   }
 
   /**
