@@ -1,6 +1,7 @@
 import type { RateLimitName } from "./config/rate-limits.ts";
 import type { WithStartup } from "./config/runtime.ts";
 import type { ObjectBindings } from "./objects/task/object-platform.ts";
+import type { SenderBinding } from "./objects/task/sender-binding.ts";
 import type { TaskBindings } from "./objects/task/task-stub.ts";
 
 type RateLimits = { readonly [Name in RateLimitName]?: RateLimit };
@@ -21,10 +22,10 @@ export interface Env extends ObjectBindings, TaskBindings, RateLimits {
 }
 
 /**
- * Environment as the platform passes it: without `startup`, which src/startup.ts adds, and with some bindings that only
+ * Environment as the platform passes it: without `startup` and `SENDER`, which src/startup.ts adds, and with some bindings that only
  * src/startup.ts reads.
  */
-interface PlatformEnv extends Omit<Env, keyof WithStartup> {
+interface PlatformEnv extends Omit<Env, keyof WithStartup | keyof SenderBinding> {
   /**
    * The Worker `ops/new-connections.js`, which sends each request on a new connection. Absent on Cloudflare and under
    * `wrangler dev`.

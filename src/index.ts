@@ -11,6 +11,9 @@ import { OutputObject as Output } from "./objects/output/output-object.ts";
 import { QueueObject as Queue } from "./objects/queue/queue-object.ts";
 import { rehearse } from "./rehearsal.ts";
 import { env } from "./startup.ts";
+import type { Delivery } from "./core/duties/callback-attempt.ts";
+import type { EndedAttempt } from "./objects/task/ended-attempt.ts";
+import { sendCallback } from "./objects/task/sender.ts";
 import { TaskObject as Task } from "./objects/task/task-object.ts";
 
 export { ConnectionObject } from "./objects/connection/connection-object.ts";
@@ -65,6 +68,13 @@ export class DigestObject extends Digest {
 export class Relay extends WorkerEntrypoint {
   override async fetch(request: Request): Promise<Response> {
     return answerBound(request, env);
+  }
+}
+
+/** Entrypoint that makes calls for the objects of this Worker, which are not billed meanwhile. */
+export class Sender extends WorkerEntrypoint {
+  async sendCallback(delivery: Delivery): Promise<EndedAttempt | null> {
+    return sendCallback(delivery, env);
   }
 }
 

@@ -1,5 +1,5 @@
 import { writesOf } from "./outputs.ts";
-import { ASSUMED, gbMonths, OBJECT_GB, type Usage } from "./usage.ts";
+import { ASSUMED, attemptUse, gbMonths, OBJECT_GB, type Usage } from "./usage.ts";
 
 /** A call whose client does not wait, and which is answered with one picture. */
 export interface CallUse {
@@ -16,7 +16,7 @@ export interface CallUse {
 /**
  * Consumption of such a call in its whole life, on a relay without an index: it is submitted with JSON of less than
  * 1 MiB, made, answered and called back, its answer and its picture are each read once, and it expires
- * (test/outputs/call-cost.test.ts counts it).
+ * (test/outputs/call-cost.test.ts counts it). Its receiver answers at once, so that no attempt is reported.
  */
 export const CALLED = {
   workerRequests: 3,
@@ -34,12 +34,15 @@ export const LARGE_BODY = { rowsOnce: 2, rowsPerMib: 2 } as const;
 
 /** Returns what one call uses in its whole life. */
 export function callUsage({ callS, pictureMb, outputDays, receiverMs }: CallUse): Usage {
-  const { workerRequests, objectRequests, rowsWritten, logLines } = CALLED;
-  const seconds = callS + receiverMs / 1_000 + objectRequests * ASSUMED.secondsPerObjectRequest;
+  const { workerRequests, rowsWritten, logLines } = CALLED;
+  const attempt = attemptUse(receiverMs);
+  const objectRequests = CALLED.objectRequests + attempt.reports;
+  const awakeS = attempt.seconds + objectRequests * ASSUMED.secondsPerObjectRequest;
+  const seconds = callS + awakeS;
   const { objectBytes, objectDays } = ASSUMED;
   return {
     workerRequests,
-    cpuMs: workerRequests * ASSUMED.cpuMsPerRequest,
+    cpuMs: workerRequests * ASSUMED.cpuMsPerRequest + ASSUMED.cpuMsPerAttempt,
     objectRequests,
     durationGbS: seconds * OBJECT_GB,
     rowsWritten,

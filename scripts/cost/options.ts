@@ -12,7 +12,7 @@ export class WrongOption extends Error {}
 export const USAGE = `Usage: npm run cost -- [options]
   --tasks 10M         number of tasks in a month, with k or M (default 1M)
   --retry-rate 0.1    fraction of the callback attempts that fail, 0 to 1 (default 0)
-  --receiver-ms 300   time until a receiver answers, 0 to 25000 (default 300)
+  --receiver-ms 300   time until a receiver answers, 0 to 24000 (default 300)
   --life hooks        event: your service reports the end alone; registered: after a registration;
                       hooks: a job of Ark with hooks; submitted: the same, submitted by the relay
                       (default registered)
@@ -40,7 +40,7 @@ const FACTORS: ReadonlyMap<string, number> = new Map([
 ]);
 const MAX_TASKS = 1e12;
 /** The largest `CALLBACK_TIMEOUT_S`, in milliseconds. */
-const MAX_RECEIVER_MS = 25_000;
+const MAX_RECEIVER_MS = 24_000;
 const MAX_POLLS = 10_000;
 const MAX_JOB_S = DEADLINE_HOURS * 3_600;
 /** Largest number of outputs of a task that the relay keeps. */

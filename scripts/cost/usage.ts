@@ -1,3 +1,4 @@
+import { ANSWER_WAIT_MS } from "../../src/core/policy.ts";
 import type { Meters } from "./lives.ts";
 import { type Meter, PRICES } from "./prices.ts";
 
@@ -7,6 +8,8 @@ export type Usage = Readonly<Partial<Record<Meter, number>>>;
 /** Assumptions for what is not counted. Seconds are those in which an object is awake and billed. */
 export const ASSUMED = {
   cpuMsPerRequest: 3,
+  /** An attempt of a callback, which the sender signs and sends; its calls are no billed requests. */
+  cpuMsPerAttempt: 1,
   /** A comment of a stream, which a Worker sends every 15 seconds. */
   cpuMsPerComment: 0.5,
   secondsPerObjectRequest: 0.02,
@@ -46,16 +49,19 @@ export function usageOf(meters: Meters, { receiverMs, isQueued }: Setting): Usag
   const { logLines, indexWrites, polls, attempts } = meters;
   const hasIndexRow = d1Written > 0;
   const messages = isQueued ? indexWrites : 0;
+  const attempt = attemptUse(receiverMs);
+  // The lives are counted with a report of each attempt.
+  const requestsOfObjects = objectRequests - attempts * (1 - attempt.reports);
   const seconds =
-    objectRequests * ASSUMED.secondsPerObjectRequest +
+    requestsOfObjects * ASSUMED.secondsPerObjectRequest +
     polls * ASSUMED.secondsPerPoll +
     indexWrites * ASSUMED.secondsPerIndexWrite +
-    (attempts * receiverMs) / 1_000;
+    attempts * attempt.seconds;
   const requests = workerRequests + messages / ROWS_PER_BATCH;
   return {
     workerRequests: requests,
-    cpuMs: requests * ASSUMED.cpuMsPerRequest,
-    objectRequests,
+    cpuMs: requests * ASSUMED.cpuMsPerRequest + attempts * ASSUMED.cpuMsPerAttempt,
+    objectRequests: requestsOfObjects,
     durationGbS: seconds * OBJECT_GB,
     rowsWritten,
     rowsRead,
@@ -66,6 +72,15 @@ export function usageOf(meters: Meters, { receiverMs, isQueued }: Setting): Usag
     logLines,
     queueOperations: messages * OPERATIONS_PER_MESSAGE,
   };
+}
+
+/**
+ * Returns what an attempt of a callback uses of its object: the seconds for which it waits, and the reports of the end,
+ * one if the receiver takes longer.
+ */
+export function attemptUse(receiverMs: number) {
+  const waitMs = Math.min(receiverMs, ANSWER_WAIT_MS);
+  return { seconds: waitMs / 1_000, reports: receiverMs > ANSWER_WAIT_MS ? 1 : 0 };
 }
 
 /** Returns the storage of some bytes for some days, in GB and months. */

@@ -18,7 +18,7 @@ export const SETTINGS_BEFORE_RESTART = {
   // No task fails before the restart, so that this address is never called.
   SETTLEMENT_URL: "https://billing.example.com/refunds",
   // The attempt that hangs must still be under way when a slow machine has stopped the relay.
-  CALLBACK_TIMEOUT_S: "25",
+  CALLBACK_TIMEOUT_S: "24",
 };
 
 /** Settings after the restart. They are given explicitly, so that they override other values in `.dev.vars`. */

@@ -1,4 +1,4 @@
-import { DEADLINE_EXTENSION } from "../../src/core/policy.ts";
+import { ANSWER_WAIT_MS, DEADLINE_EXTENSION } from "../../src/core/policy.ts";
 import { CALLED, callUsage, LARGE_BODY } from "../cost/calls.ts";
 import {
   CONSOLE_MINUTE,
@@ -345,7 +345,7 @@ function callsTable(): string {
   return [
     table(["call", ...Object.keys(CALL_COLUMNS), "sum"], rows),
     "",
-    `- Counted: ${objectRequests} requests and alarms of objects, ${rowsWritten} rows, ${stored} objects written to R2 (the answer without its picture, and the picture) and ${bucketReads} read.`,
+    `- Counted: ${objectRequests} requests and alarms of objects (one more where the receiver is slow, as it is in the table), ${rowsWritten} rows, ${stored} objects written to R2 (the answer without its picture, and the picture) and ${bucketReads} read.`,
     `- A body of 1 MiB or more adds ${rowsOnce} rows, and ${rowsPerMib} for each MiB: a form of 20 MiB ${money(perMillion({ rowsWritten: rowsOf20Mib }))}. No byte of it is in memory while the upstream works ([bench](../bench/README.md#memory-of-open-calls)).`,
     `- A second of the upstream costs ${money(perMillion({ durationGbS: OBJECT_GB }))}, because the object of the call is awake: it is what makes slow calls dear.`,
   ].join("\n");
@@ -480,12 +480,12 @@ function pricesTable(): string {
 }
 
 function assumed(): string {
-  const { cpuMsPerRequest, cpuMsPerComment, secondsPerObjectRequest } = ASSUMED;
+  const { cpuMsPerRequest, cpuMsPerAttempt, cpuMsPerComment, secondsPerObjectRequest } = ASSUMED;
   const { secondsPerPoll, secondsPerIndexWrite, objectBytes, objectDays } = ASSUMED;
   const { indexRowBytes, indexRowDays, copyMbPerSecond, slowCopyMbPerSecond } = ASSUMED;
   return [
-    `- ${cpuMsPerRequest} ms of CPU per request to the Worker, ${cpuMsPerComment} ms per comment that keeps a stream open;`,
-    `- time for which an object is awake and billed: ${secondsPerObjectRequest * 1_000} ms per request or alarm, ${RECEIVER_MS / 1_000} s per attempt, ${secondsPerPoll} s per poll, ${secondsPerIndexWrite} s per write to the index; the object that copies outputs also as long as they take at ${copyMbPerSecond} MB a second. This assumption is the weakest, so that tables with outputs have both sums: an upstream on another continent may send ${slowCopyMbPerSecond} MB a second. With twice the time per request and half the CPU no other line moves by more than $0.20, that of many polls by $3;`,
+    `- ${cpuMsPerRequest} ms of CPU per request to the Worker, ${cpuMsPerAttempt} ms per attempt of a callback, ${cpuMsPerComment} ms per comment that keeps a stream open;`,
+    `- time for which an object is awake and billed: ${secondsPerObjectRequest * 1_000} ms per request or alarm, ${ANSWER_WAIT_MS / 1_000} s per attempt, whose receiver takes ${RECEIVER_MS / 1_000} s, ${secondsPerPoll} s per poll, ${secondsPerIndexWrite} s per write to the index; the object that copies outputs also as long as they take at ${copyMbPerSecond} MB a second. This assumption is the weakest, so that tables with outputs have both sums: an upstream on another continent may send ${slowCopyMbPerSecond} MB a second. With twice the time per request and half the CPU no other line moves by more than $0.20, that of many polls by $3;`,
     `- storage: ${objectBytes.toLocaleString("en-US")} bytes per object for ${objectDays} days (an empty database of an object takes that much), ${indexRowBytes} bytes in D1 for ${indexRowDays} days.`,
   ].join("\n");
 }

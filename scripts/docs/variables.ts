@@ -57,7 +57,7 @@ const TASKS = {
   },
   CALLBACK_TIMEOUT_S: {
     meaning:
-      "time limit of a whole attempt of a callback, a test callback or one to a listener included, and of a call to `SETTLEMENT_URL`; operator events have it too, but at most 5 s. Five seconds after it (15 s after the start where it is less than 10) the watchdog looks for an interrupted attempt. Polls have a limit of 10 s of their own, and 30 s more for a [content path](providers.md#the-content-path)",
+      "time limit of a whole attempt of a callback, a test callback or one to a listener included, and of a call to `SETTLEMENT_URL`; operator events have it too, but at most 5 s. It is at most 24 s, because the platform stops what [sends callbacks](../CONTRIBUTING.md#six-walks) 30 s after a task's object has ceased to wait for it, and the end must still be reported. Five seconds after it (15 s after the start where it is less than 10) the watchdog looks for an interrupted attempt. Polls have a limit of 10 s of their own, and 30 s more for a [content path](providers.md#the-content-path)",
   },
   RETENTION_DAYS: {
     meaning: "how long a finished task is kept after its last change",

@@ -1,9 +1,13 @@
 import type { Settings } from "../core/policy.ts";
+import { SECOND_MS } from "../core/time.ts";
+import { POLL_TIMEOUT_MS } from "../lib/timeout.ts";
 import { canCancel } from "../providers/provider.ts";
 import type { Keyring } from "../security/keyring.ts";
 import type { Config } from "./config.ts";
 import { outputLinksOf } from "./linked-outputs.ts";
 
+/** Time in milliseconds after the time limit of the longest call, after which the call counts as interrupted. */
+export const WATCHDOG_MARGIN_MS = 5 * SECOND_MS;
 const NONE_PAUSED: ReadonlyMap<string, number> = new Map();
 
 /**
@@ -12,15 +16,18 @@ const NONE_PAUSED: ReadonlyMap<string, number> = new Map();
  * @param keyring keys of the relay. Only the names of the secrets that can decrypt customers' keys, and a function that
  * makes links to outputs, are passed on to src/core.
  * @param jitter random number from 0 to 1.
+ * @param watchdogMarginMs time in milliseconds after the limit of the longest call, for `Settings.watchdogMs`.
  */
 export function policyOf(
   config: Config,
   { sealingKeys, outputKeys }: Pick<Keyring, "sealingKeys" | "outputKeys">,
   now: number,
   jitter: number,
+  watchdogMarginMs = WATCHDOG_MARGIN_MS,
 ): Settings {
   return {
     scheduleMs: config.scheduleMs,
+    watchdogMs: Math.max(config.callbackTimeoutMs, POLL_TIMEOUT_MS) + watchdogMarginMs,
     taskDeadlineMs: config.taskDeadlineMs,
     retentionMs: config.retentionMs,
     indexRetentionMs: config.indexRetentionMs,

@@ -2,10 +2,19 @@ import { lookWaitMs } from "./backoff.ts";
 import { DAY_MS, SECOND_MS } from "./time.ts";
 
 /**
- * Largest value of `CALLBACK_TIMEOUT_S`, converted to milliseconds. Another call is not started when it could delay a
- * planned attempt of the callback (`CLEARANCE_MS` in duties/).
+ * Largest value of `CALLBACK_TIMEOUT_S`, converted to milliseconds. The sender of an attempt goes on without the task's
+ * object, and the platform stops it 30 s after it has answered the object; some of these seconds are for the report of
+ * the end. Another call is not started when it could delay a planned attempt of the callback (`CLEARANCE_MS` in duties/).
  */
-export const MAX_CALLBACK_TIMEOUT_MS = 25 * SECOND_MS;
+export const MAX_CALLBACK_TIMEOUT_MS = 24 * SECOND_MS;
+
+/**
+ * Time in milliseconds for which the sender of an attempt keeps the task's object waiting for the receiver's answer. A
+ * later report of the end is a further request of the object, $0.15 per million, and wakes it for about 20 ms, which
+ * together cost as much as a wait of 114 ms ($1.60 per second and million). So with about this limit no receiver costs
+ * more than twice the least, however long it takes.
+ */
+export const ANSWER_WAIT_MS = 100;
 
 /** Largest value of `RETENTION_DAYS`, converted to milliseconds. */
 export const MAX_RETENTION_MS = 365 * DAY_MS;
@@ -99,6 +108,11 @@ export interface Settings {
    * (plans/callback-attempt-plan.ts).
    */
   readonly scheduleMs: readonly number[];
+  /**
+   * Time in milliseconds from the start of an attempt of the callback after which it counts as interrupted, and delay of
+   * the watchdog alarm, which starts the work again after a crash. It is longer than any call.
+   */
+  readonly watchdogMs: number;
   readonly taskDeadlineMs: number;
   readonly retentionMs: number;
   /**

@@ -5,7 +5,7 @@ import { charge } from "./duties/charge.ts";
 import { noteCustomerKey } from "./duties/customer-key-check.ts";
 import { forgetCustomerKey } from "./duties/customer-key-drop.ts";
 import { passDeadline } from "./duties/deadline.ts";
-import { deliver, type SendStep } from "./duties/callback-attempt.ts";
+import { deliver } from "./duties/callback-attempt.ts";
 import type { Duty, EventStep } from "./duties/duty.ts";
 import { expire } from "./duties/expire.ts";
 import { sendNotice } from "./duties/operator-notice-send.ts";
@@ -44,10 +44,7 @@ const DUTIES = [
   expire,
 ] as const;
 
-/**
- * A step of the work loop of a task: a call to another service, an event to apply, or an attempt of the callback to
- * send.
- */
+/** A step of the work loop of a task: a call to another service, or an event to apply. */
 export type Step = StepOf<ReturnType<(typeof DUTIES)[number]>>;
 type StepOf<D> = D extends Duty<infer S> ? S : never;
 
@@ -55,7 +52,7 @@ type StepOf<D> = D extends Duty<infer S> ? S : never;
  * A step that calls another service (e.g. the upstream or the ledger), but not the receiver of the callback. The
  * answer is applied to the task as an event.
  */
-export type CallStep = Exclude<Step, EventStep | SendStep>;
+export type CallStep = Exclude<Step, EventStep>;
 
 /**
  * Returns the first step, e.g. a poll or an attempt of the callback, that is due for a task at `now`. Null when

@@ -1,6 +1,6 @@
 import { unboundObjects } from "../config/object-bindings.ts";
 import { configOf, type Runtime, warnOnce } from "../config/runtime.ts";
-import type { ConfigIssue } from "../config/issue.ts";
+import { type ConfigIssue, describeIssues } from "../config/issue.ts";
 import { failure, type Result } from "../core/result.ts";
 import { MINUTE_MS, SECOND_MS } from "../core/time.ts";
 import { log } from "../lib/log.ts";
@@ -53,6 +53,16 @@ export function placedRuntimeOf(env: ObjectNamespaces): Result<Runtime, readonly
     env.startup.waitUntil(compare(env));
   const issue = jurisdictionIssue(stored, wantedBy(env));
   return issue === null ? runtime : failure([issue]);
+}
+
+/**
+ * Returns the configuration of the relay and its keys, as `placedRuntimeOf` does.
+ * @throws when a variable is invalid or a class of Durable Objects is not bound.
+ */
+export function requiredRuntime(env: ObjectNamespaces): Runtime {
+  const result = placedRuntimeOf(env);
+  if (result.ok) return result.value;
+  throw new Error(`configuration: ${describeIssues(result.error)}`);
 }
 
 /**

@@ -66,6 +66,7 @@ const NOTHING_TRIED = {
 export function aPolicy(changes: Partial<Policy> = {}): Policy {
   return {
     scheduleMs: [0, FIRST_WAIT, SECOND_WAIT],
+    watchdogMs: 15 * SECOND,
     taskDeadlineMs: 72 * HOUR,
     retentionMs: 28 * DAY,
     indexRetentionMs: 7 * DAY,

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { startedDelivery } from "../../src/core/duties/callback-attempt.ts";
 import type { TaskEvent } from "../../src/core/events/event.ts";
 import { nextStep, wakeAt } from "../../src/core/step.ts";
 import { transition } from "../../src/core/transition.ts";
@@ -105,16 +106,15 @@ describe("a finished task", () => {
     expect(nextStep(record, POLICY, AT)).toBeNull();
   });
 
-  it("when a task has stored that a callback attempt has started, it next sends the callback: to its URL, with its body and the number of the attempt", () => {
+  it("when a change starts a callback attempt, the callback is sent: to its URL, with its body and the number of the attempt", () => {
     const state = runningSince(NOW, 3);
     const record = aFinishedTask({ account: ACCOUNT, callback: aCallback({ state }) });
     const { id: taskId, account, status, body, origin } = record;
     const { url } = aCallback();
     const attempt = { url, number: 3, startedAt: NOW, provider: null };
-    expect(nextStep(record, POLICY, NOW)).toEqual({
-      kind: "send",
-      delivery: { taskId, account, status, body, origin, ...attempt },
-    });
+    const delivery = { taskId, account, status, body, origin, ...attempt };
+    expect(startedDelivery(aFinishedTask({ callback: aCallback() }), record)).toEqual(delivery);
+    expect(startedDelivery(record, { ...record, expiresAt: AT })).toBeNull();
   });
 });
 

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { startedDelivery } from "../../src/core/duties/callback-attempt.ts";
 import { parseRecord } from "../../src/core/record/record-schema.ts";
 import {
   type AskedEndpoint,
@@ -8,7 +9,6 @@ import {
 } from "../../src/core/record/endpoint-copy.ts";
 import { isTerminal, type TaskRecord } from "../../src/core/record/task.ts";
 import { transition } from "../../src/core/transition.ts";
-import { nextStep } from "../../src/core/step.ts";
 import {
   aCompletion,
   aCreation,
@@ -95,11 +95,9 @@ describe("a task with an endpoint", () => {
   });
 
   it("each attempt is sent with the copy of the endpoint", () => {
-    const ended = apply(registered(), aReport(aCompletion()));
-    expect(nextStep(ended, POLICY, NOW)).toMatchObject({
-      kind: "send",
-      delivery: { url: URL_B, endpoint: COPY },
-    });
+    const open = registered();
+    const ended = apply(open, aReport(aCompletion()));
+    expect(startedDelivery(open, ended)).toMatchObject({ url: URL_B, endpoint: COPY });
   });
 
   it.each([

@@ -39,7 +39,7 @@ import { aSending, anAccepted, anUnknown, FAILS_AT, SENDING_ENDS } from "./store
 import { anAttachedTask, aProvidedTask, JOB } from "./upstream-builders.ts";
 
 const HOST = "client.example.com";
-const LONGEST_ATTEMPT = 30 * SECOND;
+const LONGEST_ATTEMPT = 29 * SECOND;
 
 const OPEN: IndexRow = {
   id: ID,

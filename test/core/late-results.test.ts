@@ -155,15 +155,15 @@ describe("the polls of a task that has failed at its deadline", () => {
     },
   );
 
-  it("after a task has failed at its deadline, a due poll of its job waits while the relay is paused, and waits for a callback attempt that is due within 25 s", () => {
+  it("after a task has failed at its deadline, a due poll of its job waits while the relay is paused, and waits for a callback attempt that is due within 24 s", () => {
     const policy = aPolicy({ polledAt: endedAt, pausedAt: endedAt + HOUR });
     expect(nextStep(timedOut, policy, endedAt + HOUR)).toBeNull();
     const dueAt = (nextAttemptAt: number) => {
       return { ...timedOut, callback: aCallback({ state: { kind: "due", nextAttemptAt } }) };
     };
     const asked = aPolicy({ polledAt: endedAt });
-    expect(wakeAt(dueAt(endedAt + HOUR + 25 * SECOND), asked)).toBe(endedAt + HOUR + 25 * SECOND);
-    expect(wakeAt(dueAt(endedAt + HOUR + 26 * SECOND), asked)).toBe(endedAt + HOUR);
+    expect(wakeAt(dueAt(endedAt + HOUR + 24 * SECOND), asked)).toBe(endedAt + HOUR + 24 * SECOND);
+    expect(wakeAt(dueAt(endedAt + HOUR + 25 * SECOND), asked)).toBe(endedAt + HOUR);
   });
 
   it("after a task has failed at its deadline, a poll of its job that a pause has delayed waits for a callback attempt that is due within 5 s after the pause's next check", () => {

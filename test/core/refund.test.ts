@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { startedDelivery } from "../../src/core/duties/callback-attempt.ts";
 import type { TaskEvent } from "../../src/core/events/event.ts";
 import { unsentCancellation } from "../../src/core/record/cancellation.ts";
 import { nextStep, wakeAt } from "../../src/core/step.ts";
@@ -115,7 +116,7 @@ describe("a charged task that completes", () => {
     const completed = finish(aChargedTask(), aReport(), later);
     expect(completed.credits).toEqual(credits());
     expect(completed.callback?.state).toEqual(runningSince(later));
-    expect(nextStep(completed, POLICY, later)?.kind).toBe("send");
+    expect(startedDelivery(aChargedTask(), completed)?.number).toBe(1);
   });
 });
 

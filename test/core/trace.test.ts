@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { traceHeaders, traceIdOf, traceIn } from "../../src/core/record/trace.ts";
-import { deliver } from "../../src/core/duties/callback-attempt.ts";
+import { startedDelivery } from "../../src/core/duties/callback-attempt.ts";
 import { parseRecord } from "../../src/core/record/record-schema.ts";
 import { transition } from "../../src/core/transition.ts";
 import {
@@ -103,8 +103,6 @@ describe("the trace context of a task", () => {
     const task = { ...aFinishedTask(), callback: aCallback({ state }), trace: TRACE };
     const record = parseRecord(structuredClone(task));
     expect(record).toEqual(task);
-    expect(deliver(record, POLICY)?.step(NOW)).toMatchObject({
-      delivery: { number: 2, trace: TRACE },
-    });
+    expect(startedDelivery(null, record)).toMatchObject({ number: 2, trace: TRACE });
   });
 });

@@ -128,7 +128,7 @@ function requireSound(config: Config): void {
     CALLBACK_SCHEDULE_S:
       isWhole(1, 10, scheduleMs.length) &&
       scheduleMs.every((ms) => isWhole(0, 86_400_000, ms) && ms % 1000 === 0),
-    CALLBACK_TIMEOUT_S: isWhole(1000, 25_000, config.callbackTimeoutMs),
+    CALLBACK_TIMEOUT_S: isWhole(1000, 24_000, config.callbackTimeoutMs),
     RETENTION_DAYS: isWhole(1, 365 * 86_400_000, config.retentionMs),
     TASK_DEADLINE_HOURS: isWhole(1, 8760 * 3_600_000, config.taskDeadlineMs),
     MAX_BODY_KB: config.maxBodyBytes >= 1024 && config.maxBodyBytes <= 400 * 1024,

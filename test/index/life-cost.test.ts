@@ -20,10 +20,11 @@ import {
 } from "../../scripts/cost/lives.ts";
 import { outputMeters } from "../../scripts/cost/outputs.ts";
 import { countHours } from "../../src/index-db/count-hours.ts";
+import { ANSWER_WAIT_MS } from "../../src/core/policy.ts";
 import { TimeBudget } from "../../src/lib/time-budget.ts";
 import { anAccount, grant } from "../worker/accounts.ts";
 import { HTML, logIn } from "../worker/browser.ts";
-import { pass, START, until } from "../worker/clock.ts";
+import { pass, realMs, START, until } from "../worker/clock.ts";
 import { anOutside, answering, type Outside, type Site } from "../worker/outside.ts";
 import { never } from "../worker/receiver.ts";
 import { ARK_PATH, MODEL, sentToArk } from "../worker/submitted.ts";
@@ -86,7 +87,7 @@ interface Life {
   readonly receiver?: Site;
   /** True when the relay keeps the output of the task, whose copy expires before the task. */
   readonly isOutputKept?: true;
-  /** True when the receiver never answers, so that the time limit of an attempt is to pass at once. */
+  /** True when the receiver never answers, so that the time limit of an attempt is to pass soon. */
   readonly isTimedOut?: boolean;
   /** Consumption of the task as docs/cost.md and `npm run cost` state it. */
   readonly meters: Meters;
@@ -212,7 +213,7 @@ const LIVES: readonly Life[] = [
     kind: "ends by a hook of ark, with a receiver that refuses three times, in a relay with an index",
     index: "works",
     live: liveHooked,
-    receiver: answering({}, 500),
+    receiver: slow(500),
   },
   {
     meters: COUNTED["Ark with hooks, index, receiver hangs 3 times"],
@@ -366,15 +367,27 @@ function xai(endAt: number) {
   return Date.now() >= endAt ? { status: "done", video: { url: VIDEO } } : { status: "pending" };
 }
 
-/** Lets the time limit of an attempt pass at once. */
+/** Lets the time limit of an attempt pass soon after its sender has ceased to keep the object waiting. */
 function hurry(): void {
   const start = globalThis.setTimeout;
   vi.spyOn(globalThis, "setTimeout").mockImplementation((run, delay, ...values) =>
-    start(run, delay === 10 * SECOND ? 0 : delay, ...values),
+    start(run, delay === 10 * SECOND ? LONGER_MS : delay, ...values),
   );
 }
 
-/** Builds a site that answers after `ms` milliseconds. */
+/** Real time in milliseconds after which the sender of an attempt no longer keeps the object waiting. */
+const LONGER_MS = 2 * ANSWER_WAIT_MS;
+
+/** Builds a receiver that takes as long as receivers are assumed to, so that the end of the attempt is reported. */
+function slow(status = 200): Site {
+  return async (sent, signal) => {
+    pass(300);
+    await realMs(LONGER_MS);
+    return answering({}, status)(sent, signal);
+  };
+}
+
+/** Builds an upstream that answers after `ms` milliseconds. */
 function after(ms: number, body: () => object): Site {
   return (sent, signal) => {
     const answer = body();
@@ -424,7 +437,7 @@ async function count(of: Life): Promise<Meters> {
     VIDEO,
     () => new Response(new Uint8Array(1_000), { headers: { "Content-Length": "1000" } }),
   );
-  outside.on(CALLBACK_URL, receiver ?? after(300, () => ({})));
+  outside.on(CALLBACK_URL, receiver ?? slow());
   if (of.isTimedOut === true) hurry();
   vi.spyOn(Math, "random").mockReturnValue(0);
   const account = hasAccount === true ? await anAccount() : null;
@@ -447,10 +460,7 @@ async function count(of: Life): Promise<Meters> {
 /** Returns a life that an event ends, whose receiver answers 500 to the first attempts. */
 function failing(times: number, meters: Meters): Life {
   let left = times;
-  const receiver: Site = (sent, signal) => {
-    pass(300);
-    return answering({}, left-- > 0 ? 500 : 200)(sent, signal);
-  };
+  const receiver: Site = (sent, signal) => slow(left-- > 0 ? 500 : 200)(sent, signal);
   const kind = `ends by an event, with ${times} failed callback ${times === 1 ? "attempt" : "attempts"}, in a relay with an index`;
   return { kind, index: "works", live: (life) => report(life, created), receiver, meters };
 }
@@ -546,8 +556,7 @@ function followed({ name, seconds, read }: ReaderLife): Life {
   // An attempt takes longer than a reader needs to be told the end.
   const receiver: Site = async (sent, signal) => {
     await until(() => ended === null || ended.life.reads() > ended.reads);
-    pass(300);
-    return answering({})(sent, signal);
+    return slow()(sent, signal);
   };
   const endAt = START + seconds * SECOND;
   const meters = plus(registered, READERS[name]);
@@ -599,8 +608,9 @@ it("a task of an account writes a row more in D1 at each write of its row, and a
 });
 
 it("a submission to a connection without a limit calls no queue and no object of a call, and uses what it used before there were limits", () => {
-  // Counted at the last commit without queues. The meters above count each call of a queue or of the object of a call.
-  const before = { objectRequests: 10, rowsWritten: 12, rowsRead: 8, subrequests: 13 };
+  // Counted at the last commit without queues, and the sender and its report of the attempt since. The meters above
+  // count each call of a queue or of the object of a call.
+  const before = { objectRequests: 10 + 1, rowsWritten: 12, rowsRead: 8, subrequests: 13 + 2 };
   expect(submitted).toMatchObject({ ...before, workerRequests: 5, d1Written: 5, logLines: 1 });
 });
 

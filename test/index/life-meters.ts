@@ -12,6 +12,7 @@ import { JobObject } from "../../src/objects/job-object.ts";
 import { jobObject } from "../../src/objects/object-names.ts";
 import { OutputObject } from "../../src/objects/output/output-object.ts";
 import { QueueObject } from "../../src/objects/queue/queue-object.ts";
+import { ObjectPlatform } from "../../src/objects/task/object-platform.ts";
 import { TaskObject } from "../../src/objects/task/task-object.ts";
 import { TimeBudget } from "../../src/lib/time-budget.ts";
 import { accountStub } from "../worker/accounts.ts";
@@ -53,6 +54,8 @@ export class MeteredLife {
     vi.spyOn(console, level).mockImplementation(() => undefined),
   );
   #hasOutputs = false;
+  /** Calls of the sender. */
+  readonly #sends = vi.spyOn(ObjectPlatform.prototype, "send");
   #requests = 0;
   #queries = 0;
   #indexWrites = 0;
@@ -112,6 +115,7 @@ export class MeteredLife {
       await storage.deleteAlarm();
       await instance.alarm({ scheduledTime: alarm, isRetry: false, retryCount: 0 });
     });
+    await until(async () => !isSending(await this.#peek()));
     await this.liveUntil(at);
   }
 
@@ -253,7 +257,7 @@ export class MeteredLife {
       polls: polls.length,
       attempts: attempts.length,
       indexWrites: this.#indexWrites,
-      subrequests: objectRequests - alarms + this.#queries + sent.length,
+      subrequests: objectRequests - alarms + this.#queries + sent.length + callsOf([this.#sends]),
     };
   }
 
@@ -298,6 +302,11 @@ function isIdle({ record, alarm }: Peeked, hasWork: boolean) {
   return kind !== "in_flight" && (waitMs > DAY || (hasWork && isPlanned && waitMs > 0));
 }
 
+/** Tells whether an attempt is running whose end its sender will report. */
+function isSending({ record }: Peeked): boolean {
+  return Stored.optional().parse(record)?.callback?.state.kind === "in_flight";
+}
+
 interface Peeked {
   readonly record: unknown;
   readonly alarm: number | null;
@@ -325,6 +334,7 @@ function idWithoutJitter(): string {
 /** Methods that are called from outside an object. `inspect` is missing, because it calls `read` itself. */
 const METHODS = [
   "apply",
+  "endAttempt",
   "startCall",
   "endCall",
   "endCopies",

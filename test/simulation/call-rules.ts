@@ -200,5 +200,6 @@ export function asideFault(
   return firstViolation({
     "a call is not made before its time": now >= plannedAt,
     "no other call delays an attempt": !isInTheWay || setting.isPaused,
+    "other calls wait for the end of a running attempt": state?.kind !== "in_flight",
   });
 }

@@ -5,6 +5,8 @@ import { MINUTE, SECOND } from "../core/builders.ts";
 import { type Change, isEqual, firstViolation } from "./change.ts";
 
 const AFTER_FIRST_INTERRUPTION_MS = 5 * SECOND;
+/** Time in milliseconds after which an attempt whose end nobody has reported counts as interrupted. */
+export const SENDING_MS = 15 * SECOND;
 
 type InFlight = Extract<CallbackState, { readonly kind: "in_flight" }>;
 
@@ -131,7 +133,7 @@ function stayFault(
 
 /** Checks the end of the running attempt. */
 function endFault(
-  { now, history, setting, instance, hadFault }: Change,
+  { now, history, setting }: Change,
   from: Callback,
   open: InFlight,
   after: Callback,
@@ -140,20 +142,23 @@ function endFault(
   if (attempt === undefined || attempt.number !== open.number)
     return "an ended attempt is recorded";
   const { outcome } = attempt;
-  const isOwn = history.written.openers.get(open.number) === instance;
+  const received = history.endOf(open.number);
+  const endedAt = outcome === "interrupted" ? now : Math.min(received?.at ?? now, now);
   const scheduleMs = history.callback.scheduleMs ?? setting.scheduleMs;
   const total = after.series.ordered ?? scheduleMs.length;
   const nextAt = endOf(attempt) + waitAfterLastMs(after, scheduleMs);
   return firstViolation({
-    "only a dead instance is interrupted": outcome !== "interrupted" || !isOwn || hadFault,
+    "an attempt is interrupted when its time is over":
+      outcome !== "interrupted" || now >= open.startedAt + SENDING_MS,
     "the recorded outcome is the received one":
-      outcome === "interrupted" || isReceivedOutcome(history, attempt),
+      outcome === "interrupted" || received?.outcome === outcome,
     "the start of an attempt stays": attempt.startedAt === open.startedAt,
-    "an attempt ends now": endOf(attempt) === Math.max(now, open.startedAt),
+    "an attempt ends when its receiver has answered, or is found interrupted":
+      endOf(attempt) === Math.max(endedAt, open.startedAt),
     "2xx is delivered, nothing else":
       (after.state.kind === "delivered") === (outcome === "delivered"),
     "a delivery is dated":
-      outcome !== "delivered" || after.deliveredAt === (from.deliveredAt ?? now),
+      outcome !== "delivered" || after.deliveredAt === (from.deliveredAt ?? endOf(attempt)),
     "failed after the last attempt":
       (after.state.kind === "failed") === isLast(outcome, after, total),
     "the next attempt waits from the end of this one":
@@ -196,10 +201,6 @@ function isWaitRight(
 function startedAfter(from: Callback, after: Callback, isOrdered: boolean): number {
   const before = isOrdered ? 0 : from.series.started;
   return after.state.kind === "in_flight" ? before + 1 : before;
-}
-
-function isReceivedOutcome(history: Change["history"], { number, outcome }: Attempt): boolean {
-  return history.outcomeOf(number) === outcome;
 }
 
 function isLast(outcome: Attempt["outcome"], { series }: Callback, total: number): boolean {

@@ -5,7 +5,7 @@ import {
   type TaskRecord,
   type TerminalTask,
 } from "../../src/core/record/task.ts";
-import { startTime } from "./callback-rules.ts";
+import { SENDING_MS, startTime } from "./callback-rules.ts";
 import { DAY, MINUTE, SECOND } from "../core/builders.ts";
 import { cancelDueTime } from "./cancel-times.ts";
 import { lateDueTime } from "./late-rules.ts";
@@ -114,7 +114,7 @@ function endDueTime(task: TerminalTask, setting: Setting, now: number): number {
         ? Math.max(startTime(state), Math.max(now, task.version) + LOOK_MS)
         : startTime(state);
     case "in_flight":
-      return state.startedAt;
+      return state.startedAt + SENDING_MS;
     case "held":
       return now;
     case "delivered":
@@ -135,7 +135,7 @@ function releaseDueTime({ credits, callback }: TerminalTask): number {
 }
 
 /**
- * Returns the latest time of the next write to the index. While an attempt is due, the write waits for its
+ * Returns the latest time of the next write to the index. While an attempt is due or running, the write waits for its
  * result. After failed writes the next one is due before the row has been outdated for four times as long.
  */
 function indexRowDueTime(
@@ -145,7 +145,8 @@ function indexRowDueTime(
 ): number {
   const { indexRow, version } = record;
   if (!setting.isIndexed || indexRow.version === version) return Infinity;
-  if (isTerminal(record) && record.callback?.state.kind === "due") return Infinity;
+  const kind = isTerminal(record) ? record.callback?.state.kind : undefined;
+  if (kind === "due" || kind === "in_flight") return Infinity;
   const since = indexRow.outdatedAt ?? version;
   // An alarm that was set before the row became outdated may serve for its writes too.
   const from = Math.max(now, since);

@@ -38,6 +38,7 @@ import {
 import { SEALED_KEY } from "../core/submission-builders.ts";
 import type { Action, Move, OutsideEvent } from "./moves.ts";
 import { OVERSIZED } from "./oversized.ts";
+import { SENDER_ACTS } from "./parties.ts";
 import type { Random } from "./random.ts";
 import { type Setting, settingFrom } from "./setting.ts";
 import { jobIdOf, type Submitters } from "./submitters.ts";
@@ -174,6 +175,9 @@ export function nextMove(random: Random, world: World): Move {
     [3 * world.jobReads, "answerReader"],
     [1, "crash"],
     [0.7, "pass"],
+    [openCalls.some(({ defer }) => defer !== null) ? 3 : 0, "defer"],
+    [world.outside.senders.some(({ ended }) => ended === null) ? 3 : 0, "sender"],
+    [0.4 * Math.min(world.outside.senders.length, 3), "sender"],
     [0.4, "arriveLate"],
     [isWaiting ? 7 : 0.4 * workers.length, "submit"],
     [isWaiting ? 0.4 : 0, "lose"],
@@ -227,6 +231,8 @@ function actionOf(kind: ChosenMove["kind"], random: Random, world: World): Actio
       return { kind, reads: random.below(3) };
     case "adjust":
       return { kind, amount: random.pick([1, 50, 50, -2 * PRICE]) };
+    case "sender":
+      return { kind, pick: random.below(4), act: random.below(4 * SENDER_ACTS) };
     case "arriveLate":
       return { kind, pick: random.below(4) };
     case "answerReader":
@@ -237,6 +243,7 @@ function actionOf(kind: ChosenMove["kind"], random: Random, world: World): Actio
       return { kind, pick: random.below(4) };
     case "read":
     case "readJob":
+    case "defer":
     case "duplicateAlarm":
       return { kind };
   }

@@ -197,11 +197,18 @@ export class InvariantChecker {
     this.check("attempt", sendFault(delivery, { record, history, ledger, caller, now: this.#now }));
     const isEnded = record !== null && isTerminal(record);
     const series = isEnded ? (record.callback?.series.number ?? 0) : 0;
-    history.posts.push({ number: delivery.number, series, outcome: null });
+    const { number, startedAt } = delivery;
+    history.posts.push({ number, startedAt, series, end: null });
   }
 
-  onSendResult(number: number, outcome: Outcome): void {
-    this.history?.recordOutcome(number, outcome);
+  onSendResult(
+    attempt: Pick<Subject<"send">, "number" | "startedAt">,
+    outcome: Outcome,
+    endedAt: number,
+  ): void {
+    for (const history of [this.history, ...this.pastHistories]) {
+      history?.recordOutcome(attempt, outcome, endedAt);
+    }
   }
 
   onProgress(callback: Subject<"sendProgress">, caller: SimulatedObject): void {

@@ -21,6 +21,13 @@ export type Action =
   | { readonly kind: "answerReader"; readonly pick: number; readonly ending: number }
   /** Move in which a running call ends; both numbers select a call and its end, modulo how many there are. */
   | { readonly kind: "end"; readonly pick: number; readonly ending: number }
+  /** Move in which the sender of a running attempt answers the object, because the receiver is slow. */
+  | { readonly kind: "defer" }
+  /**
+   * Move in which the sender of a slow attempt goes on: its receiver answers, and it reports the end now, later or again,
+   * or it dies. The numbers select the sender and its act, modulo how many there are.
+   */
+  | { readonly kind: "sender"; readonly pick: number; readonly act: number }
   /** Move in which a request still arrives that an instance had sent before it died or stopped waiting. */
   | { readonly kind: "arriveLate"; readonly pick: number }
   /**

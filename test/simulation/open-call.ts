@@ -13,6 +13,8 @@ export interface OpenCall {
    * way.
    */
   end(ending: number): void;
+  /** Answers the caller, although the call goes on without it; null for a call that cannot do so. */
+  readonly defer: (() => void) | null;
   /** Ends the call without an answer within its time limit. */
   expire(): void;
   /**
@@ -25,7 +27,11 @@ export interface OpenCall {
 /** Observer of each call that leaves and of each answer. */
 export interface CallObserver {
   onSend(delivery: Subject<"send">, caller: SimulatedObject): void;
-  onSendResult?(number: number, outcome: Outcome): void;
+  onSendResult?(
+    attempt: Pick<Subject<"send">, "number" | "startedAt">,
+    outcome: Outcome,
+    endedAt: number,
+  ): void;
   onProgress?(callback: Subject<"sendProgress">, caller: SimulatedObject): void;
   onProgressAnswer?(caller: SimulatedObject): void;
   onCharge(charge: Subject<"charge">): void;

@@ -1,9 +1,11 @@
+import type { Delivery } from "../../src/core/duties/callback-attempt.ts";
 import type { Poll } from "../../src/core/duties/poll.ts";
 import type { CancelAnswer, ChargeAnswer, PollAnswer } from "../../src/core/events/event.ts";
 import type { IndexRow } from "../../src/core/views/index-row.ts";
 import type { Outcome } from "../../src/core/record/outcome.ts";
 import type { Job } from "../../src/core/record/upstream.ts";
 import { type AttemptResult, unansweredAttempt } from "../../src/core/record/callback.ts";
+import type { EndedAttempt } from "../../src/objects/task/ended-attempt.ts";
 import { aCompletion, HOUR, PROCESSING, SECOND, URL_A } from "../core/builders.ts";
 import {
   anUpstreamFailure,
@@ -37,6 +39,11 @@ export const ANSWERED_OUTCOMES: readonly Outcome[] = [
   "unreachable",
   "blocked",
 ];
+/**
+ * Number of acts of a slow sender: its receiver answers with one of the outcomes, and the end is reported; it answers, and
+ * nothing is reported yet; or the sender dies.
+ */
+export const SENDER_ACTS = ANSWERED_OUTCOMES.length + 2;
 export const POLL_ANSWERS: readonly PollAnswer[] = [
   newsAnswer(aCompletion()),
   newsAnswer(PROCESSING),
@@ -77,9 +84,27 @@ const DONE_OR_NOT: readonly Ending<boolean>[] = [
   { isDone: false, answer: false },
 ];
 
+/** The sender of an attempt that does not keep the object waiting. It goes on when the instance that called it dies. */
+export class SlowSender {
+  readonly delivery: Delivery;
+  /** Time at which it stops waiting for the receiver, in Unix milliseconds. */
+  readonly endsBy: number;
+  /** End of the attempt; null while the receiver has not answered. */
+  ended: EndedAttempt | null = null;
+  /** States that the end has been reported to the object. */
+  isReported = false;
+
+  constructor(delivery: Delivery, endsBy: number) {
+    this.delivery = delivery;
+    this.endsBy = endsBy;
+  }
+}
+
 /** Receivers, ledger, upstream, index and operator: every call stays open until it is ended from outside. */
 export class Parties implements Outside {
   openCalls: OpenCall[] = [];
+  /** Senders that have answered the object before their receivers have answered, also those that have ended. */
+  senders: SlowSender[] = [];
   /** Calls that may still arrive although their caller is dead or has stopped waiting. */
   readonly #lateCalls: (() => void)[] = [];
   #aborts = 0;
@@ -106,15 +131,45 @@ export class Parties implements Outside {
     this.#isConfirmed = isConfirmed;
   }
 
-  readonly send: Outside["send"] = (delivery, caller) => {
+  readonly send: Outside["send"] = async (delivery, caller) => {
     this.#observer.onSend(delivery, caller);
-    const results = ANSWERED_OUTCOMES.map((outcome): Ending<AttemptResult> => {
+    const results = ANSWERED_OUTCOMES.map((outcome): Ending<AttemptResult | null> => {
       return { isDone: true, answer: resultOf(outcome) };
     });
-    const onAnswer = ({ outcome }: AttemptResult) =>
-      this.#observer.onSendResult?.(delivery.number, outcome);
-    return this.#call("send", caller, ATTEMPT_MS, results, resultOf("timeout"), null, onAnswer);
+    const sender = new SlowSender(delivery, this.#now() + ATTEMPT_MS);
+    const onAnswer = (result: AttemptResult | null) => {
+      if (result === null) this.senders.push(sender);
+      else this.#endSending(sender, result.outcome);
+    };
+    const late = resultOf("timeout");
+    await this.#call("send", caller, ATTEMPT_MS, results, late, null, onAnswer, null);
+    return sender.ended;
   };
+
+  /** Lets the sender of the first open attempt answer the object, because its receiver is slow. */
+  defer(): void {
+    this.openCalls.find(({ defer }) => defer !== null)?.defer?.();
+  }
+
+  /** Ends the attempt of a sender with an outcome. */
+  endSending(sender: SlowSender, outcome: Outcome): void {
+    this.#observer.note?.(() => `  the sender of attempt ${sender.delivery.number}: ${outcome}`);
+    this.#endSending(sender, outcome);
+  }
+
+  #endSending(sender: SlowSender, outcome: Outcome): void {
+    const endedAt = this.#now();
+    const { body: _, ...delivery } = sender.delivery;
+    sender.ended = { delivery, result: resultOf(outcome), endedAt };
+    this.#observer.onSendResult?.(delivery, outcome, endedAt);
+  }
+
+  /** Returns the sender whose receiver is waited for the shortest time. @param until time in Unix milliseconds. */
+  firstSenderToExpire(until: number): SlowSender | undefined {
+    return this.senders
+      .filter(({ ended, endsBy }) => ended === null && endsBy <= until)
+      .toSorted((a, b) => a.endsBy - b.endsBy)[0];
+  }
 
   readonly sendProgress: Outside["sendProgress"] = (callback, _mayStart, caller) => {
     this.#observer.onProgress?.(callback, caller);
@@ -283,6 +338,7 @@ export class Parties implements Outside {
     late: T,
     effect: (() => void) | null,
     onAnswer?: (answer: T) => void,
+    deferral?: T,
   ): Promise<T> {
     const { promise, resolve } = Promise.withResolvers<T>();
     const gone = () => {
@@ -304,6 +360,15 @@ export class Parties implements Outside {
         this.#observer.note?.(() => `  ${what} ends: ${JSON.stringify(ending)}`);
         resolve(ending.answer);
       },
+      defer:
+        deferral === undefined
+          ? null
+          : () => {
+              gone();
+              onAnswer?.(deferral);
+              this.#observer.note?.(() => `  ${what} goes on without the object`);
+              resolve(deferral);
+            },
       expire: () => {
         gone();
         if (effect !== null) this.#lateCalls.push(effect);

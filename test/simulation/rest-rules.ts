@@ -26,9 +26,10 @@ export function restFault(shared: SharedState, living: SimulatedObject | null): 
   }
   const calls = living === null ? [] : outside.of(living);
   const callback = isTerminal(record) ? record.callback : null;
-  const isOwnAttempt =
-    callback?.state.kind === "in_flight" && living?.opened === callback.state.number;
-  if (isOwnAttempt && !shared.hadFault && calls.every(({ what }) => what !== "send")) {
+  const running = callback?.state.kind === "in_flight" ? callback.state.number : null;
+  const isOwnAttempt = running !== null && living?.opened === running;
+  const isSent = shared.checker.history?.posts.some(({ number }) => number === running) === true;
+  if (isOwnAttempt && !shared.hadFault && !isSent) {
     return "an attempt that was opened is sent at once";
   }
   // An alarm whose handler is running fires again when the handler does not end.

@@ -43,7 +43,7 @@ import { SEALED_KEY } from "../core/submission-builders.ts";
 import { ALL_EVENTS, COPY_ENDS, SUBMISSION } from "./generator.ts";
 import type { Action, Move, OutsideEvent } from "./moves.ts";
 import { TOO_LONG, TOO_MANY_LINKS } from "./oversized.ts";
-import { CANCEL_ENDINGS, POLL_ANSWERS } from "./parties.ts";
+import { CANCEL_ENDINGS, POLL_ANSWERS, SENDER_ACTS } from "./parties.ts";
 import type { Random } from "./random.ts";
 import { FORGETFUL, NAMING, type Setting, STATING } from "./setting.ts";
 import { CALL_END, END, END_WITHOUT_JOB, jobIdOf, SEND } from "./submitters.ts";
@@ -1316,6 +1316,8 @@ const SCENARIOS: readonly (readonly [weight: number, scenario: Scenario])[] = [
   [8, ordersWithKeys],
   [7, eventAtTheEndOfARun],
   [3, interruptedAttempts],
+  [5, slowAttempts],
+  [4, slowAttemptOfAnErasedTask],
   [1, deadlineUnderPause],
   [7, orderedRow],
   [11, acceptedSubmission],
@@ -1351,6 +1353,40 @@ const SCENARIOS: readonly (readonly [weight: number, scenario: Scenario])[] = [
   [3, orderOfAnErasedTask],
   [4, callsUntilAnAttempt],
 ];
+
+/** Senders go on without the object, which may die, and report the ends of their attempts at once, late or again. */
+function* slowAttempts(world: World, random: Random): Iterable<Move> {
+  yield deploy(world);
+  yield happen(aReport(random.pick([aCompletion(), aFailure()]), aCreation()));
+  for (let i = 0; i < 4; i++) {
+    yield { kind: "defer" };
+    if (random.isLucky(0.3)) yield crash();
+    yield pass(random.pick([SECOND, 3 * SECOND, 20 * SECOND]), random.isLucky(0.3));
+    if (random.isLucky(0.3)) yield ring();
+    const act = random.below(SENDER_ACTS);
+    for (let n = random.below(3); n >= 0; n--) {
+      yield { kind: "sender", pick: i, act };
+      yield pass(SECOND);
+    }
+    yield ring();
+  }
+}
+
+/** The end of a slow attempt is reported when its task was erased and its id is used by another. */
+function* slowAttemptOfAnErasedTask(world: World, random: Random): Iterable<Move> {
+  yield deploy(world, { scheduleMs: [0] });
+  const finish = happen(aReport(aCompletion(), aCreation()));
+  yield finish;
+  yield { kind: "defer" };
+  yield ring();
+  yield happen({ type: "erase" });
+  yield finish;
+  const deferral = random.isLucky(0.5);
+  if (deferral) yield { kind: "defer" };
+  yield { kind: "sender", pick: 0, act: random.below(SENDER_ACTS) };
+  if (random.isLucky(0.5)) yield { kind: "sender", pick: 0, act: 0 };
+  yield deferral ? { kind: "sender", pick: 1, act: random.below(SENDER_ACTS) } : ring();
+}
 
 /** Returns the moves of one of the scenarios. */
 export function directedMoves(world: World, random: Random): Iterable<Move> {

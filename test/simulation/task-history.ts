@@ -21,9 +21,17 @@ export interface EndResult {
 /** One POST of a callback to the receiver. */
 export interface Post {
   readonly number: number;
+  /** Start of the attempt, in Unix milliseconds. */
+  readonly startedAt: number;
   readonly series: number;
-  /** Outcome that the sender has recorded; null when there was none. */
-  readonly outcome: Outcome | null;
+  /** End of the attempt as its sender knows it; null when there was none. */
+  readonly end: PostEnd | null;
+}
+
+interface PostEnd {
+  readonly outcome: Outcome;
+  /** Time of the end, in Unix milliseconds. */
+  readonly at: number;
 }
 
 /** Effect of all commits so far, except those that were lost with their instance. */
@@ -198,14 +206,20 @@ export class TaskHistory {
     this.alarmedAt = now;
   }
 
-  recordOutcome(number: number, outcome: Outcome): void {
-    const at = this.posts.findLastIndex((post) => post.number === number);
-    const post = this.posts[at];
-    if (post !== undefined) this.posts[at] = { ...post, outcome };
+  recordOutcome(
+    { number, startedAt }: Pick<Post, "number" | "startedAt">,
+    outcome: Outcome,
+    at: number,
+  ): void {
+    const index = this.posts.findLastIndex(
+      (post) => post.number === number && post.startedAt === startedAt,
+    );
+    const post = this.posts[index];
+    if (post !== undefined) this.posts[index] = { ...post, end: { outcome, at } };
   }
 
-  outcomeOf(number: number): Outcome | null {
-    return this.posts.findLast((post) => post.number === number)?.outcome ?? null;
+  endOf(number: number): PostEnd | null {
+    return this.posts.findLast((post) => post.number === number)?.end ?? null;
   }
 }
 

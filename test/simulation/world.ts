@@ -1,10 +1,12 @@
 import { POLL_TIMEOUT_MS } from "../../src/lib/timeout.ts";
 import { WorkLoop } from "../../src/objects/task/work-loop.ts";
+import { isRunning } from "../../src/core/duties/callback-attempt.ts";
 import { outputsToDelete } from "../../src/core/duties/copy-order.ts";
 import type { Poll } from "../../src/core/duties/poll.ts";
 import { callStartOf } from "../../src/core/events/call-start.ts";
 import type { Decision } from "../../src/core/events/decision.ts";
 import type { PollEndedEvent, SubmitEndedEvent } from "../../src/core/events/event.ts";
+import type { EndedAttempt } from "../../src/objects/task/ended-attempt.ts";
 import { MINUTE, NOW } from "../core/builders.ts";
 import { answerFault, chargingOf } from "./answer-rules.ts";
 import { cancelRestFault } from "./cancel-rules.ts";
@@ -13,7 +15,8 @@ import { type Alarm, Disk } from "./disk.ts";
 import { type SharedState, ObjectHost, StorageFault } from "./object-host.ts";
 import { SimulatedObject } from "./simulated-object.ts";
 import { type Move, type OutsideEvent } from "./moves.ts";
-import { Parties } from "./parties.ts";
+import type { OpenCall } from "./open-call.ts";
+import { ANSWERED_OUTCOMES, Parties, SENDER_ACTS, type SlowSender } from "./parties.ts";
 import { isForPoll } from "./poll-rules.ts";
 import { isSuperseded, readFault, restFault, readWriteFault } from "./rest-rules.ts";
 import { runMicrotasks, untilQuiet } from "./microtasks.ts";
@@ -146,6 +149,10 @@ export class World implements SharedState {
       case "end":
         this.outside.openCalls[move.pick % this.outside.openCalls.length]?.end(move.ending);
         return;
+      case "defer":
+        return this.outside.defer();
+      case "sender":
+        return this.#goOn(move.pick, move.act);
       case "arriveLate":
         this.outside.arriveLate(move.pick);
         return;
@@ -187,6 +194,48 @@ export class World implements SharedState {
       case "adjust":
         this.ledger.granted += move.amount;
     }
+  }
+
+  /** Lets the sender of a slow attempt do its next act. */
+  #goOn(pick: number, act: number): void {
+    const { senders } = this.outside;
+    const sender = senders[pick % senders.length];
+    if (sender === undefined) return;
+    const outcome = ANSWERED_OUTCOMES[act % SENDER_ACTS];
+    if (sender.ended !== null) return this.#report(sender);
+    if (act % SENDER_ACTS === SENDER_ACTS - 1) {
+      this.checker.observed.add("a sender dies");
+      this.outside.senders = senders.filter((one) => one !== sender);
+      return;
+    }
+    this.outside.endSending(sender, outcome ?? "delivered");
+    if (outcome !== undefined) this.#report(sender);
+  }
+
+  /** Brings the end of a slow attempt to the object, as `TaskObject.endAttempt` takes it. */
+  #report(sender: SlowSender): void {
+    const { ended } = sender;
+    if (ended === null || this.#isMisconfigured) return;
+    this.#noteReport(sender, ended);
+    const { instance, loop } = this.#start();
+    try {
+      loop.endAttempt(ended);
+      instance.leave();
+      sender.isReported = true;
+    } catch (error) {
+      this.#host.uncaught(error);
+    }
+  }
+
+  #noteReport({ isReported }: SlowSender, { delivery }: EndedAttempt): void {
+    const { record } = this.disk.written;
+    const { observed, history } = this.checker;
+    const isOfThisLife = history?.posts.some(({ startedAt }) => startedAt === delivery.startedAt);
+    if (isReported) observed.add("the end of an attempt is reported again");
+    else if (isRunning(record, delivery)) observed.add("the end of a slow attempt is reported");
+    else if (record !== null && isOfThisLife === true) observed.add("an end is reported too late");
+    if (record !== null && isOfThisLife === false)
+      observed.add("an end is reported to a later task with the same id");
   }
 
   /** Lets a Worker that submits a job do its next act. */
@@ -400,13 +449,25 @@ export class World implements SharedState {
   async #pass(ms: number, isSlow: boolean): Promise<void> {
     const until = this.clock + ms;
     for (;;) {
-      const next = isSlow ? undefined : this.outside.firstToExpire(until);
+      const next = isSlow ? undefined : this.#firstToExpire(until);
       if (next === undefined) break;
       this.clock = Math.max(this.clock, next.endsBy);
       next.expire();
       await this.#settle();
     }
     this.clock = ms < 0 ? until : Math.max(this.clock, until);
+  }
+
+  /** Returns the call, also one of a sender, that times out first. @param until time in Unix milliseconds. */
+  #firstToExpire(until: number): Pick<OpenCall, "endsBy" | "expire"> | undefined {
+    const call = this.outside.firstToExpire(until);
+    const sender = this.outside.firstSenderToExpire(call?.endsBy ?? until);
+    if (sender === undefined) return call;
+    const expire = () => {
+      this.outside.endSending(sender, "timeout");
+      this.#report(sender);
+    };
+    return { endsBy: sender.endsBy, expire };
   }
 
   async #settle(): Promise<void> {

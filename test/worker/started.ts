@@ -1,12 +1,26 @@
 import { waitUntil } from "cloudflare:workers";
 import { answerRequest } from "../../src/app.ts";
+import * as z from "zod";
+import { sendCallback, type SenderEnv } from "../../src/objects/task/sender.ts";
+import type { SenderBinding } from "../../src/objects/task/sender-binding.ts";
 import { withStartup, type WithStartup } from "../../src/config/runtime.ts";
 
-/** Returns these bindings as an isolate has them that has started with them. */
-export function started<Bindings extends object>(
+/** An environment of the sender, which may lack bindings that a test does not need. */
+const AnyEnv = z.custom<SenderEnv>();
+
+/**
+ * Returns these bindings as an isolate has them that has started with them. Its objects call a sender of the same isolate,
+ * unless the bindings have one.
+ */
+export async function started<Bindings extends object>(
   bindings: Bindings,
-): Promise<Bindings & WithStartup> {
-  return withStartup(bindings, Cloudflare.compatibilityFlags, waitUntil);
+): Promise<Bindings & WithStartup & SenderBinding> {
+  const isolate = await withStartup(bindings, Cloudflare.compatibilityFlags, waitUntil);
+  const SENDER: SenderBinding["SENDER"] = {
+    sendCallback: (delivery) => sendCallback(delivery, AnyEnv.parse(own)),
+  };
+  const own = { SENDER, ...isolate };
+  return own;
 }
 
 /** Passes a request to the application of an isolate, which may lack bindings that the request does not need. */

@@ -40,8 +40,11 @@ async function streamOf(response: Response) {
   return { events, comments };
 }
 
-const stagesOf = (events: readonly Streamed[]) =>
-  events.map(({ data: { status: stage, callback } }) => [stage, callback]);
+/** Returns the stages that a stream shows. The start of an attempt, which shows the stage before it, may be one of its events. */
+function stagesOf(events: readonly Streamed[]) {
+  const stages = events.map(({ data: { status: stage, callback } }) => [stage, callback] as const);
+  return stages.filter((stage, i) => JSON.stringify(stage) !== JSON.stringify(stages[i - 1]));
+}
 
 /** Asks for the events of a task with its status token. */
 const follow = (link: string, last?: string) =>

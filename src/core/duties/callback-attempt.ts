@@ -1,5 +1,5 @@
 import type { Policy } from "../policy.ts";
-import { dueAt } from "../record/callback.ts";
+import { dueAt, unansweredAttempt } from "../record/callback.ts";
 import type { EndpointCopy } from "../record/endpoint-copy.ts";
 import { type Account, isTerminal, type TaskRecord, type TerminalTask } from "../record/task.ts";
 import { endpointOf } from "../record/callback-terms.ts";
@@ -29,35 +29,70 @@ export interface Delivery {
   readonly trace?: Trace;
 }
 
-export interface SendStep {
-  readonly kind: "send";
-  readonly delivery: Delivery;
-}
-
 /**
- * Returns the next step to deliver the callback of a task. Each attempt takes two steps: the first stores that the
- * attempt has started, and the second sends it. The wait before an attempt is planned in
- * plans/callback-attempt-plan.ts. Null when no attempt is planned or running.
+ * Returns the next step to deliver the callback of a task. It stores that an attempt has started: the instance of the
+ * task's object that has stored this sends the attempt (`startedDelivery`). While an attempt is running, the step is the
+ * finding that it was interrupted, because its sender has not reported its end in time. The wait before an attempt is
+ * planned in plans/callback-attempt-plan.ts. Null when no attempt is planned or running.
  */
-export function deliver(record: TaskRecord, policy: Policy): Duty<EventStep | SendStep> | null {
+export function deliver(record: TaskRecord, policy: Policy): Duty<EventStep> | null {
   if (!isTerminal(record) || record.callback === null) return null;
-  const { state, url, terms } = record.callback;
+  const { state } = record.callback;
   switch (state.kind) {
     case "due": {
       const event = { type: "attempt_started" } as const;
       return { dueAt: dueAt(state, policy), step: () => ({ kind: "event", event }) };
     }
     case "in_flight": {
-      const { id: taskId, account, status, body, origin, trace } = record;
       const { number, startedAt } = state;
-      const provider = record.upstream?.connection ?? null;
-      const message = { taskId, account, status, body, origin, ...traceMember(trace) };
-      const delivery = { ...message, url, ...endpointOf(terms), number, startedAt, provider };
-      return { dueAt: startedAt, step: () => ({ kind: "send", delivery }) };
+      const interrupted = unansweredAttempt("interrupted");
+      const event = { type: "attempt_ended", number, ...interrupted } as const;
+      return { dueAt: startedAt + policy.watchdogMs, step: () => ({ kind: "event", event }) };
     }
     case "held":
     case "delivered":
     case "failed":
       return null;
   }
+}
+
+/**
+ * Returns the number of the attempt that was started and whose result is not stored yet; null when there is
+ * none.
+ */
+export function attemptInFlight(record: TaskRecord | null): number | null {
+  if (record === null || !isTerminal(record) || record.callback === null) return null;
+  const { state } = record.callback;
+  return state.kind === "in_flight" ? state.number : null;
+}
+
+/** Tells whether this attempt is stored as started, and not as ended. */
+export function isRunning(
+  record: TaskRecord | null,
+  { number, startedAt }: Pick<Delivery, "number" | "startedAt">,
+): boolean {
+  const state = record !== null && isTerminal(record) ? record.callback?.state : undefined;
+  return state?.kind === "in_flight" && state.number === number && state.startedAt === startedAt;
+}
+
+/** Returns the attempt of the callback that has started by this change, to be sent. Null for any other change. */
+export function startedDelivery(before: TaskRecord | null, after: TaskRecord): Delivery | null {
+  if (!isTerminal(after) || after.callback?.state.kind !== "in_flight") return null;
+  const { number, startedAt } = after.callback.state;
+  if (attemptInFlight(before) === number) return null;
+  const { url, terms } = after.callback;
+  const { id: taskId, account, status, body, origin, trace } = after;
+  const provider = after.upstream?.connection ?? null;
+  const message = { taskId, account, status, body, origin, ...traceMember(trace) };
+  return { ...message, url, ...endpointOf(terms), number, startedAt, provider };
+}
+
+/**
+ * Returns the time before which no call may be under way that could delay the callback: that of the next attempt, or the
+ * start of the running one. `Infinity` when there is none.
+ */
+export function nextAttemptAt(record: TaskRecord, policy: Policy): number {
+  const state = isTerminal(record) ? record.callback?.state : undefined;
+  if (state?.kind === "in_flight") return state.startedAt;
+  return state?.kind === "due" ? dueAt(state, policy) : Infinity;
 }

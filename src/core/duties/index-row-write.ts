@@ -1,6 +1,6 @@
 import type { Policy } from "../policy.ts";
-import { dueAt } from "../record/callback.ts";
-import { type CreatedTask, isOpen, type TaskRecord } from "../record/task.ts";
+import type { CreatedTask, TaskRecord } from "../record/task.ts";
+import { nextAttemptAt } from "./callback-attempt.ts";
 import {
   firstWriteAt,
   indexedVersion,
@@ -33,7 +33,7 @@ const CLEARANCE_MS = 2_500;
  * - the price of the task is not charged yet,
  * - the index has the present version of the task's record,
  * - the row would have expired by the time of the write, or
- * - an attempt of the callback comes first.
+ * - an attempt of the callback comes first, or is running.
  */
 export function writeIndexRow(record: TaskRecord, policy: Policy): Duty<IndexRowStep> | null {
   if (!policy.isIndexed || record.status === "charging") return null;
@@ -47,7 +47,7 @@ export function writeIndexRow(record: TaskRecord, policy: Policy): Duty<IndexRow
 /**
  * Returns the time at which the task's row is to be written to the index, in Unix milliseconds. Null when the index has
  * the present version of the task already, when the row would have expired by then, or when an attempt of the callback,
- * which changes the task anyway, comes first.
+ * which changes the task anyway, comes first or is running.
  */
 function writeAt(record: CreatedTask, policy: Policy): number | null {
   if (indexedVersion(record, policy) === record.version) return null;
@@ -56,7 +56,6 @@ function writeAt(record: CreatedTask, policy: Policy): number | null {
   const plannedAt = firstAt > indexTriedAt ? firstAt : nextWriteAfter(record, indexTriedAt);
   const at = Math.max(plannedAt, indexOrderedAt);
   if (at >= rowExpiresAt(record, policy)) return null;
-  if (isOpen(record) || record.callback?.state.kind !== "due") return at;
   const startsAt = Math.max(at, policy.readyAt);
-  return startsAt > dueAt(record.callback.state, policy) - CLEARANCE_MS ? null : at;
+  return startsAt > nextAttemptAt(record, policy) - CLEARANCE_MS ? null : at;
 }

@@ -4,7 +4,7 @@ import { isNoticeWanted, type NoticeKind } from "../record/operator-notice.ts";
 import { isTerminal, type TaskRecord } from "../record/task.ts";
 import { hostOf } from "../url.ts";
 import { taskView } from "../views/task-view.ts";
-import { deliver } from "./callback-attempt.ts";
+import { nextAttemptAt } from "./callback-attempt.ts";
 import type { Duty } from "./duty.ts";
 import { refund } from "./refund.ts";
 
@@ -69,7 +69,7 @@ export function sendNotice(record: TaskRecord, policy: Policy): Duty<NoticeStep>
 
 /**
  * Tells whether a call for which no client waits, e.g. an operator notice, could still be running when the next refund
- * or attempt of the callback is due, and so delay it. An overdue call counts as starting no earlier than
+ * or attempt of the callback is due, and so delay it. While an attempt is running, every such call waits for its end. An overdue call counts as starting no earlier than
  * `policy.readyAt`, because it may start right after an attempt or another call, or when an alarm continues the work
  * after a crash. It also counts as starting no earlier than the last change of the task (approximately its `version`),
  * because `policy.readyAt` can be earlier than that after the clock was put back.
@@ -83,7 +83,6 @@ export function mayDelayClient(
   clearanceMs: number,
 ): boolean {
   const refundAt = refund(record)?.dueAt ?? Infinity;
-  const attemptAt = deliver(record, policy)?.dueAt ?? Infinity;
   const startsAt = Math.max(plannedAt, record.version, policy.readyAt);
-  return startsAt + clearanceMs > Math.min(refundAt, attemptAt);
+  return startsAt + clearanceMs > Math.min(refundAt, nextAttemptAt(record, policy));
 }

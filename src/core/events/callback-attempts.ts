@@ -59,7 +59,7 @@ export function endAttempt(
   now: number,
 ): Decision {
   const decision = changeCallback(record, policy, now, (callback) =>
-    closeAttempt(callback, event.number, event, policy, now),
+    closeAttempt(callback, event.number, event, event.sent, policy, now),
   );
   if (decision.kind !== "changed" || !isNoticeWanted(policy, "callback.failed")) return decision;
   const { record: next } = decision;

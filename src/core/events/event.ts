@@ -1,4 +1,4 @@
-import type { AttemptResult } from "../record/callback.ts";
+import type { AttemptResult, SentTimes } from "../record/callback.ts";
 import type { StatedTerms } from "../record/callback-terms.ts";
 import type { NoticeKind } from "../record/operator-notice.ts";
 import type { AskedEndpoint } from "../record/endpoint-copy.ts";
@@ -301,6 +301,8 @@ export interface AttemptRestedEvent {
 export interface AttemptEndedEvent extends AttemptResult {
   readonly type: "attempt_ended";
   readonly number: number;
+  /** What the sender of the attempt states. Absent when the attempt is found interrupted, which ends it now. */
+  readonly sent?: SentTimes;
 }
 
 export interface ChargeEndedEvent {

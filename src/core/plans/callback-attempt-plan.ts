@@ -2,7 +2,13 @@ import { hostLookWaitMs } from "../backoff.ts";
 import { type Policy, waitBeforeMs } from "../policy.ts";
 import { SECOND_MS } from "../time.ts";
 import { hostOf } from "../url.ts";
-import { type Attempt, type AttemptResult, type Callback, dueAt } from "../record/callback.ts";
+import {
+  type Attempt,
+  type AttemptResult,
+  type Callback,
+  dueAt,
+  type SentTimes,
+} from "../record/callback.ts";
 import {
   type CallbackTarget,
   isSameReceiver,
@@ -166,16 +172,22 @@ export function pauseEnd(
 /**
  * Returns the callback with the result of the running attempt and, after a failure, with a plan for the next attempt.
  * Null when the attempt with the number `number` is not running.
+ * @param sent times that the sender of the attempt states: the attempt has ended at this time, and not when the task's
+ * object learns of it. Undefined when it ends now.
  */
 export function closeAttempt(
   callback: Callback,
   number: number,
   result: AttemptResult,
+  sent: SentTimes | undefined,
   policy: Policy,
   now: number,
 ): Callback | null {
   const open = callback.state;
   if (open.kind !== "in_flight" || open.number !== number) return null;
+  if (sent !== undefined && sent.startedAt !== open.startedAt) return null;
+  // The clock of the sender may differ.
+  const endedAt = Math.max(open.startedAt, Math.min(sent?.endedAt ?? now, now));
   const { outcome, statusCode, responseExcerpt, cloudflareError, cause, answer, sentDigest } =
     result;
   const attempt: Attempt = {
@@ -184,7 +196,7 @@ export function closeAttempt(
     url: null,
     dueAt: open.dueAt,
     startedAt: open.startedAt,
-    durationMs: Math.max(0, now - open.startedAt),
+    durationMs: endedAt - open.startedAt,
     outcome,
     statusCode,
     responseExcerpt,
@@ -196,7 +208,7 @@ export function closeAttempt(
   };
   const ended = withAttempt(callback, attempt);
   if (outcome === "delivered") {
-    const deliveredAt = callback.deliveredAt ?? now;
+    const deliveredAt = callback.deliveredAt ?? endedAt;
     return { ...ended, deliveredAt, state: { kind: "delivered" } };
   }
   return afterFailure(ended, attempt, policy);

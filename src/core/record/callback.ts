@@ -115,6 +115,13 @@ export interface Attempt extends AttemptTimes {
   readonly keyName: string | null;
 }
 
+/** The times of an attempt as its sender states them, in Unix milliseconds. */
+export interface SentTimes {
+  /** By its start, an attempt is told from one with its number of an earlier task with the same id. */
+  readonly startedAt: number;
+  readonly endedAt: number;
+}
+
 /** Result of sending one attempt of a callback. */
 export interface AttemptResult {
   readonly outcome: Outcome;

@@ -132,7 +132,7 @@ export class Alerts {
   /**
    * Counts a failed attempt at the receiver's host. The operator is alerted when many attempts at this host fail.
    */
-  async reportFailedAttempt({ url }: Delivery, runtime: Runtime): Promise<void> {
+  async reportFailedAttempt({ url }: Pick<Delivery, "url">, runtime: Runtime): Promise<void> {
     const host = hostOf(url);
     if (host === null || !isWanted(runtime.config, "host.failing")) return;
     const count = notes.add(`host:${host}`, Date.now());

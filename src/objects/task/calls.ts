@@ -2,7 +2,7 @@ import type { CancelStep } from "../../core/duties/cancel-job.ts";
 import type { IndexRowStep } from "../../core/duties/index-row-write.ts";
 import type { CopyStep } from "../../core/duties/copy-order.ts";
 import type { NoticeStep } from "../../core/duties/operator-notice-send.ts";
-import type { Delivery } from "../../core/duties/callback-attempt.ts";
+import { attemptInFlight, type Delivery } from "../../core/duties/callback-attempt.ts";
 import type { LeaveStep } from "../../core/duties/queue-leave.ts";
 import type { ReleaseStep } from "../../core/duties/release.ts";
 import type { CancelAnswer, ChargeAnswer, PollAnswer, TaskEvent } from "../../core/events/event.ts";
@@ -10,11 +10,12 @@ import type { ProgressCallback } from "../../core/events/progress-callback.ts";
 import type { AttemptResult } from "../../core/record/callback.ts";
 import { causeOf } from "../../core/record/outcome.ts";
 import { keyUnreadableSince } from "../../core/record/customer-key.ts";
-import { isOpen, type TaskRecord } from "../../core/record/task.ts";
+import { isOpen, isTerminal, type TaskRecord } from "../../core/record/task.ts";
 import type { CallStep } from "../../core/step.ts";
 import { hostOf } from "../../core/url.ts";
 import { settledSummary } from "../../core/views/settled-summary.ts";
 import { errorText, type LogLevel, type LogLine } from "../../lib/log.ts";
+import type { EndedAttempt } from "./ended-attempt.ts";
 import type { Platform } from "./platform.ts";
 import { isAtRest } from "./pending-alarm.ts";
 
@@ -220,13 +221,18 @@ function levelOfCancel({ kind }: CancelAnswer, { aborted }: AbortSignal): LogLev
 }
 
 /**
- * Returns the log line of one attempt to deliver a callback.
- * @param isRecorded false when `result` was not stored, because the task had stored another result of this attempt
- * before.
+ * Returns the log line of an attempt to deliver a callback whose result was not stored, because the task had stored
+ * another result of this attempt before, or is gone.
  */
-export function attemptLine(
-  { taskId, number, url, account, provider }: Delivery,
-  result: AttemptResult,
+export function unrecordedAttemptLine({ delivery, result, endedAt }: EndedAttempt): Logged {
+  const durationMs = Math.max(0, endedAt - delivery.startedAt);
+  const line = attemptLine(delivery, result, durationMs, false);
+  return { line, level: result.outcome === "delivered" ? "info" : "warn" };
+}
+
+function attemptLine(
+  { taskId, number, url, account, provider }: Attempted,
+  result: Pick<AttemptResult, "outcome" | "statusCode" | "cloudflareError" | "cause" | "answer">,
   durationMs: number,
   isRecorded: boolean,
 ): LogLine {
@@ -250,10 +256,20 @@ export function attemptLine(
   };
 }
 
-/** Returns the level of the log line of one attempt to deliver a callback; see `attemptLine`. */
-export function levelOfAttempt(result: AttemptResult, isRecorded: boolean): LogLevel {
-  if (result.outcome !== "delivered") return "warn";
-  return isRecorded ? "detail" : "info";
+/** What the log line of an attempt says of it besides its end. */
+type Attempted = Pick<Delivery, "taskId" | "number" | "url" | "account" | "provider">;
+
+/** Returns the log line of the attempt to deliver a callback that has ended by this change. Null for any other change. */
+function attemptEndLine(before: TaskRecord | null, after: TaskRecord): Logged | null {
+  const number = attemptInFlight(before);
+  if (number === null || !isTerminal(after) || after.callback === null) return null;
+  const attempt = after.callback.attempts.findLast((one) => one.number === number);
+  if (attempt === undefined) return null;
+  const { id: taskId, account, upstream, callback } = after;
+  const provider = upstream?.connection ?? null;
+  const attempted = { taskId, number, url: callback.url, account, provider };
+  const line = attemptLine(attempted, attempt, attempt.durationMs, true);
+  return { line, level: attempt.outcome === "delivered" ? "detail" : "warn" };
 }
 
 /** Returns the log line of a progress callback, and its level. */
@@ -287,6 +303,7 @@ export function linesOfChange(
     settledLine(before, record, now),
     unreadableKeyLine(before, record),
     failedJobLine(before, record),
+    attemptEndLine(before, record),
   ];
   return lines.filter((line) => line !== null);
 }

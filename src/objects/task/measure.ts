@@ -17,7 +17,7 @@ type TimeSeries = AnalyticsEngineDataset | undefined;
  */
 export function measureAttempt(
   series: TimeSeries,
-  { url, number, startedAt, account, provider }: Delivery,
+  { url, number, startedAt, account, provider }: Omit<Delivery, "body">,
   result: AttemptResult,
 ): void {
   series?.writeDataPoint({

@@ -1,7 +1,7 @@
 import type { Cancel } from "../../core/duties/cancel-job.ts";
 import type { Charge } from "../../core/duties/charge.ts";
 import type { CopyOrder, KeptOutputs } from "../../core/duties/copy-order.ts";
-import type { Delivery } from "../../core/duties/callback-attempt.ts";
+import { attemptInFlight, type Delivery } from "../../core/duties/callback-attempt.ts";
 import type { OperatorNotice } from "../../core/duties/operator-notice-send.ts";
 import type { Poll } from "../../core/duties/poll.ts";
 import type { Refund } from "../../core/duties/refund.ts";
@@ -22,10 +22,9 @@ import type { IndexRow } from "../../core/views/index-row.ts";
 import { toListeners } from "../listeners/send-to-listeners.ts";
 import { jobObject, ledgerObject, type ObjectNamespaces, outputObject } from "../object-names.ts";
 import { type HostPauses, hostPauses } from "../host-pauses.ts";
-import { noteStoredTask, placedRuntimeOf } from "../placed-runtime.ts";
+import { noteStoredTask, requiredRuntime } from "../placed-runtime.ts";
 import { callbackUrlRulesOf } from "../../config/callback-url-rules.ts";
-import { policyOf } from "../../config/task-settings.ts";
-import { describeIssues } from "../../config/issue.ts";
+import { policyOf, WATCHDOG_MARGIN_MS } from "../../config/task-settings.ts";
 import type { Runtime } from "../../config/runtime.ts";
 import { INDEX_TIMEOUT_MS } from "../../index-db/database.ts";
 import { type IndexBindings, sendRow } from "../../index-db/index-row-send.ts";
@@ -34,7 +33,6 @@ import { errorText, log, logAs, type LogLevel, type LogLine } from "../../lib/lo
 import { cancelUpstream } from "../../outbound/cancel-upstream.ts";
 import { connectionOf } from "../../outbound/upstream-connection.ts";
 import {
-  deliver,
   deliverProgress,
   refundMessage,
   releaseMessage,
@@ -43,17 +41,18 @@ import {
   type SettlementMessage,
 } from "../../outbound/webhooks.ts";
 import type { UrlRules } from "../../security/url-rules.ts";
-import { POLL_TIMEOUT_MS, withinTime } from "../../lib/timeout.ts";
+import { withinTime } from "../../lib/timeout.ts";
 import { Alerts, type RefusedSubmission } from "./alerts.ts";
-import { measureAttempt, measurePoll, measureRefusedSubmission } from "./measure.ts";
+import { measurePoll, measureRefusedSubmission } from "./measure.ts";
 import { type Attachment, ConnectionCalls } from "./connection-calls.ts";
-import { attemptInFlight } from "./pending-alarm.ts";
+import type { EndedAttempt } from "./ended-attempt.ts";
 import type { Platform } from "./platform.ts";
 import { leaveQueues, positionIn, tellKeptCall } from "./queue-calls.ts";
 import { JobReader, type ReadJob } from "./job-reader.ts";
 import { RecordStore } from "./record-store.ts";
 import { stateOf } from "./reply.ts";
 import { setRecoveryAlarm } from "../recovery.ts";
+import type { SenderBinding } from "./sender-binding.ts";
 import { UpstreamProgress } from "./upstream-progress.ts";
 import { Watchers } from "./watchers.ts";
 
@@ -61,7 +60,7 @@ import { Watchers } from "./watchers.ts";
  * Bindings of the environment that a task object uses: the index, other objects, and time series. Variables of the
  * environment are read by src/config instead.
  */
-export interface ObjectBindings extends IndexBindings, ObjectNamespaces {
+export interface ObjectBindings extends IndexBindings, ObjectNamespaces, SenderBinding {
   readonly METRICS?: AnalyticsEngineDataset;
 }
 
@@ -84,9 +83,12 @@ export interface Timeouts {
 /** State that watchers (Workers that wait for changes of a task) get when the task is erased. */
 const NO_TASK = "";
 
+/** Default of `Timeouts.ledgerMs`. */
+export const LEDGER_TIMEOUT_MS = 2 * SECOND_MS;
+
 const TIMEOUTS: Timeouts = {
-  watchdogMarginMs: 5 * SECOND_MS,
-  ledgerMs: 2 * SECOND_MS,
+  watchdogMarginMs: WATCHDOG_MARGIN_MS,
+  ledgerMs: LEDGER_TIMEOUT_MS,
   indexMs: INDEX_TIMEOUT_MS,
 };
 
@@ -109,6 +111,7 @@ export class ObjectPlatform implements Platform {
   #trace: Trace | null = null;
   #runtime: Runtime | null = null;
   #pauses: HostPauses;
+  #sender: SenderBinding["SENDER"];
   /**
    * Settings derived from `#runtime`, which does not change while the isolate runs. Null before they are first needed,
    * and always while the relay is paused.
@@ -121,6 +124,7 @@ export class ObjectPlatform implements Platform {
     this.#bindings = bindings;
     this.#timeouts = { ...TIMEOUTS, ...timeouts };
     this.#pauses = hostPauses(bindings);
+    this.#sender = bindings.SENDER;
     this.#alerts = new Alerts(bindings, this.#timeouts.ledgerMs, (line) => this.#traced(line));
     this.#connections = new ConnectionCalls(bindings);
     this.#jobs = new JobReader(this.#connections);
@@ -132,16 +136,10 @@ export class ObjectPlatform implements Platform {
    * Reads the configuration and imports the secret keys. It must be called before the work loop uses this object.
    * @throws when the configuration is not valid.
    */
-  prepare(env: ObjectNamespaces): void {
-    const result = placedRuntimeOf(env);
-    if (!result.ok) throw new Error(`configuration: ${describeIssues(result.error)}`);
-    this.#runtime = result.value;
+  prepare(env: ObjectBindings): void {
+    this.#runtime = requiredRuntime(env);
     this.#pauses = hostPauses(env);
-  }
-
-  get watchdogMs(): number {
-    const { callbackTimeoutMs } = this.#prepared().config;
-    return Math.max(callbackTimeoutMs, POLL_TIMEOUT_MS) + this.#timeouts.watchdogMarginMs;
+    this.#sender = env.SENDER;
   }
 
   now(): number {
@@ -156,9 +154,10 @@ export class ObjectPlatform implements Platform {
 
   #settingsAt(now: number): Settings {
     const { config, keyring } = this.#prepared();
+    const { watchdogMarginMs } = this.#timeouts;
     // The settings depend on the time only while the relay is paused.
-    if (config.paused) return policyOf(config, keyring, now, this.#jitter);
-    return (this.#settings ??= policyOf(config, keyring, now, this.#jitter));
+    if (config.paused) return policyOf(config, keyring, now, this.#jitter, watchdogMarginMs);
+    return (this.#settings ??= policyOf(config, keyring, now, this.#jitter, watchdogMarginMs));
   }
 
   readPauses(): Promise<void> | null {
@@ -231,20 +230,16 @@ export class ObjectPlatform implements Platform {
     this.watchers.tell(() => NO_TASK);
   }
 
-  async send(delivery: Delivery): Promise<AttemptResult> {
-    const result = await deliver(delivery, this.#prepared(), toListeners(this.#bindings));
+  async send(delivery: Delivery): Promise<EndedAttempt | null> {
     try {
-      measureAttempt(this.#bindings.METRICS, delivery, result);
-      if (result.outcome !== "delivered") {
-        this.background(this.#alerts.reportFailedAttempt(delivery, this.#prepared()));
-      }
+      return await this.#sender.sendCallback(delivery);
     } catch (error) {
-      // An error while the attempt is measured must not make an attempt that was sent count as `interrupted`.
-      const { taskId } = delivery;
-      const line = { event: "measure.failed", task_id: taskId, error: errorText(error) };
+      // Whether the request has left is not known.
+      const { taskId, number } = delivery;
+      const line = { event: "sender.failed", task_id: taskId, number, error: errorText(error) };
       log(this.#traced(line), "error");
+      return null;
     }
-    return result;
   }
 
   sendProgress(callback: ProgressCallback, mayStart: () => boolean): Promise<AttemptResult | null> {

@@ -1,3 +1,4 @@
+import { attemptInFlight } from "../../core/duties/callback-attempt.ts";
 import {
   isOpen,
   isSettled,
@@ -69,14 +70,4 @@ export function isEarlyEnough(armedFor: number | null, wantedAt: number, now: nu
  */
 export function isAtRest(record: TaskRecord | null): record is TerminalTask {
   return record !== null && isTerminal(record) && isSettled(record);
-}
-
-/**
- * Returns the number of the attempt that was started and whose result is not stored yet; null when there is
- * none.
- */
-export function attemptInFlight(record: TaskRecord | null): number | null {
-  if (record === null || !isTerminal(record) || record.callback === null) return null;
-  const { state } = record.callback;
-  return state.kind === "in_flight" ? state.number : null;
 }

@@ -12,6 +12,7 @@ import type { CancelAnswer, ChargeAnswer, PollAnswer } from "../../core/events/e
 import type { ProgressCallback } from "../../core/events/progress-callback.ts";
 import type { Settings } from "../../core/policy.ts";
 import type { AttemptResult } from "../../core/record/callback.ts";
+import type { EndedAttempt } from "./ended-attempt.ts";
 import type { HookReport } from "../../core/events/hook-report.ts";
 import type { TaskRecord } from "../../core/record/task.ts";
 import type { AttachedJob } from "../../core/record/upstream.ts";
@@ -45,8 +46,12 @@ export interface Platform {
    * @returns null when this was read within the last seconds.
    */
   readPauses(): Promise<void> | null;
-  /** Sends one attempt of a callback. It does not throw when the receiver fails: the failure is the result. */
-  send(delivery: Delivery): Promise<AttemptResult>;
+  /**
+   * Sends one attempt of a callback. It does not throw: the failure of a receiver is the result.
+   * @returns null when the result has not come soon: the sender then reports it by `WorkLoop.endAttempt`. If it never does,
+   * the attempt is found interrupted.
+   */
+  send(delivery: Delivery): Promise<EndedAttempt | null>;
   /**
    * Sends a progress callback, once. It does not throw when the receiver fails: the failure is the result.
    * @param mayStart is asked right before the request leaves, which it does only if the answer is true.
@@ -142,9 +147,4 @@ export interface Platform {
    * @param line returns the line; it is called only when the line is written.
    */
   log(line: () => LogLine, level: LogLevel): void;
-  /**
-   * Delay in milliseconds after which the watchdog alarm fires. This alarm starts the work again after a crash; the
-   * delay is longer than any call.
-   */
-  readonly watchdogMs: number;
 }

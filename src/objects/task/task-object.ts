@@ -44,6 +44,7 @@ import type { RefusedSubmission } from "./alerts.ts";
 import { type AnswerReply, answerReplyOf, isSubmitter } from "./answer-reply.ts";
 import { accountOf, type Caller, keyNameOf, readerOf } from "./caller.ts";
 import { type ObjectBindings, ObjectPlatform, type Timeouts } from "./object-platform.ts";
+import type { EndedAttempt } from "./ended-attempt.ts";
 import type { HeldPlace } from "../queue/queue-row.ts";
 import {
   attributed,
@@ -96,6 +97,7 @@ export class TaskObject extends DurableObject<ObjectBindings> {
       "endCall",
       "endCopies",
       "deleteOutputs",
+      "endAttempt",
       "endSubmission",
       "followUp",
       "hook",
@@ -270,6 +272,12 @@ export class TaskObject extends DurableObject<ObjectBindings> {
     };
     const line = () => ({ event: "submission.ended", ...facts, ...refusal });
     this.#platform.log(line, levelOf(outcome, submission));
+  }
+
+  /** Applies the end of an attempt of the callback, as its sender reports it if the receiver has not answered soon. */
+  endAttempt(ended: EndedAttempt): void {
+    this.#platform.prepare(this.env);
+    this.#loop.endAttempt(ended);
   }
 
   /**

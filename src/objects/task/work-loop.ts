@@ -1,11 +1,15 @@
-import type { Delivery } from "../../core/duties/callback-attempt.ts";
+import {
+  attemptInFlight,
+  type Delivery,
+  isRunning,
+  startedDelivery,
+} from "../../core/duties/callback-attempt.ts";
 import { firstOrderOf, outputsToDelete } from "../../core/duties/copy-order.ts";
 import { firstLeaveOf, leaveOf, type QueueLeave } from "../../core/duties/queue-leave.ts";
 import { accountFaultOf } from "../../core/events/account-fault.ts";
 import type { Decision, EraseReason } from "../../core/events/decision.ts";
 import type { PollEndedEvent, TaskEvent } from "../../core/events/event.ts";
 import type { Policy } from "../../core/policy.ts";
-import { unansweredAttempt } from "../../core/record/callback.ts";
 import { pauseEnd } from "../../core/plans/callback-attempt-plan.ts";
 import { hookReportOf } from "../../core/events/hook-report.ts";
 import { keptCallToTell } from "../../core/events/submit-again.ts";
@@ -15,9 +19,10 @@ import { sameJob } from "../../core/record/upstream.ts";
 import { type CallStep, nextStep, type Step, wakeAt } from "../../core/step.ts";
 import { DAY_MS, MINUTE_MS } from "../../core/time.ts";
 import { transition } from "../../core/transition.ts";
-import { attemptLine, levelOfAttempt, linesOfChange, makeCall } from "./calls.ts";
+import { linesOfChange, makeCall, unrecordedAttemptLine } from "./calls.ts";
+import { type EndedAttempt, isStored } from "./ended-attempt.ts";
 import type { Platform } from "./platform.ts";
-import { canWatch, isEarlyEnough, type KnownAlarm, attemptInFlight } from "./pending-alarm.ts";
+import { canWatch, isEarlyEnough, type KnownAlarm } from "./pending-alarm.ts";
 import { ProgressCallbacks } from "./progress-callbacks.ts";
 import { TriedUntil } from "./tried-until.ts";
 
@@ -47,10 +52,10 @@ export class WorkLoop {
    */
   #run: Promise<Decision | null> = Promise.resolve(null);
   /**
-   * Number of the callback attempt that this instance has stored as started and has not sent yet; null when there is
-   * none.
+   * The callback attempt that this instance has stored as started, and that the present run sends next; null when there
+   * is none. No other instance and no later run sends it: an earlier one may have done so before it failed.
    */
-  #ownAttempt: number | null = null;
+  #started: Delivery | null = null;
   /**
    * Time for which the alarm of the task's object is set, in Unix milliseconds; null when this instance does not know.
    */
@@ -198,7 +203,7 @@ export class WorkLoop {
     this.#tried.orderIndexWrite(now);
     const policy = this.policy(now);
     const isDue = nextStep(record, policy, now) !== null;
-    const alarmAt = isDue ? now + this.#platform.watchdogMs : wakeAt(record, policy);
+    const alarmAt = isDue ? now + policy.watchdogMs : wakeAt(record, policy);
     this.#setAlarm(alarmAt, now);
     if (isDue) this.#platform.background(this.#start());
     return true;
@@ -206,7 +211,7 @@ export class WorkLoop {
 
   /**
    * Handles an alarm. It returns only when the work has ended: after a crash, the platform repeats an alarm only if its
-   * handler has not returned.
+   * handler has not returned. An attempt whose receiver is slow goes on without it, under the watchdog alarm.
    */
   async wake(scheduledTime: number): Promise<void> {
     // After a crash the platform does not repeat an alarm when a later one has been set already.
@@ -241,6 +246,12 @@ export class WorkLoop {
         this.#inWork = this.#platform.load();
         const record = this.#inWork;
         if (record === null) return last;
+        const started = this.#started;
+        this.#started = null;
+        if (started !== null && isRunning(record, started)) {
+          last = (await this.#send(started)) ?? last;
+          continue;
+        }
         const now = this.#now();
         const policy = this.policy(now);
         const step = nextStep(record, policy, now);
@@ -251,7 +262,7 @@ export class WorkLoop {
         }
         if (step === null) {
           const wake = wakeAt(record, policy);
-          if (this.#armedFor !== wake) this.#setAlarm(wake, now);
+          if (!this.#isArmedFor(wake, record, now)) this.#setAlarm(wake, now);
           return last;
         }
         last = await this.#perform(step);
@@ -261,13 +272,19 @@ export class WorkLoop {
       // The flag is cleared in the turn in which nothing was due, so that the next event starts another
       // run.
       this.#running = false;
+      this.#started = null;
       this.#inWork = null;
     }
   }
 
+  /** Tells whether the alarm is set for the next step. While an attempt is running, an earlier alarm stays. */
+  #isArmedFor(wake: number, record: TaskRecord, now: number): boolean {
+    const isSending = attemptInFlight(record) !== null;
+    return isSending ? isEarlyEnough(this.#armedFor, wake, now) : this.#armedFor === wake;
+  }
+
   async #perform(step: Step): Promise<Decision> {
-    if (step.kind === "event") return this.applyAndErase(step.event);
-    return step.kind === "send" ? this.#send(step.delivery) : this.#call(step);
+    return step.kind === "event" ? this.applyAndErase(step.event) : this.#call(step);
   }
 
   async #call(step: CallStep): Promise<Decision> {
@@ -295,23 +312,34 @@ export class WorkLoop {
     else this.#tried.endPoll(now);
   }
 
-  async #send(delivery: Delivery): Promise<Decision> {
+  /** Sends an attempt, if its host is not paused. Returns null while its receiver has not answered. */
+  async #send(delivery: Delivery): Promise<Decision | null> {
     const { number } = delivery;
-    // An earlier instance of the object may have sent this attempt before it ended. The attempt is not sent
-    // again and gets the outcome `interrupted`.
-    const isOwn = this.#ownAttempt === number;
-    this.#ownAttempt = null;
-    const reading = isOwn ? this.#platform.readPauses() : null;
+    const reading = this.#platform.readPauses();
     if (reading !== null) await reading;
-    const until = isOwn ? this.#pauseEnd(delivery.url) : null;
+    const until = this.#pauseEnd(delivery.url);
     if (until !== null) return this.apply({ type: "attempt_rested", number, until });
-    const result = isOwn ? await this.#platform.send(delivery) : unansweredAttempt("interrupted");
+    const ended = await this.#platform.send(delivery);
     this.#tried.endCall(this.#now());
-    const decision = this.apply({ type: "attempt_ended", number, ...result });
-    const durationMs = Math.max(0, this.#now() - delivery.startedAt);
-    const isRecorded = decision.kind === "changed";
-    const line = () => attemptLine(delivery, result, durationMs, isRecorded);
-    this.#platform.log(line, levelOfAttempt(result, isRecorded));
+    return ended === null ? null : this.endAttempt(ended);
+  }
+
+  /**
+   * Applies the end of an attempt as its sender reports it: soon after it was sent or later, perhaps to another instance,
+   * and perhaps again. The end of an attempt that is not running any more changes nothing.
+   */
+  endAttempt(ended: EndedAttempt): Decision {
+    const { delivery, result, endedAt } = ended;
+    const { number, startedAt } = delivery;
+    const sent = { startedAt, endedAt };
+    const decision = this.apply({ type: "attempt_ended", number, sent, ...result });
+    if (decision.kind === "changed") {
+      // A run sets the alarm for the next step; otherwise the watchdog alarm would fire for nothing.
+      if (!this.#running) this.#platform.background(this.#start());
+    } else if (!isStored(this.#platform.load(), ended)) {
+      const { line, level } = unrecordedAttemptLine(ended);
+      this.#platform.log(() => line, level);
+    }
     return decision;
   }
 
@@ -325,13 +353,13 @@ export class WorkLoop {
   }
 
   #commit(before: TaskRecord | null, record: TaskRecord, policy: Policy, now: number): void {
+    const started = startedDelivery(before, record);
     const dueAt = wakeAt(record, policy);
-    const isDue = dueAt <= now;
-    const alarmAt = isDue ? now + this.#platform.watchdogMs : dueAt;
+    const isDue = started !== null || dueAt <= now;
+    const alarmAt = isDue ? now + policy.watchdogMs : dueAt;
     const isKept = isDue
       ? canWatch(this.#knownAlarm, record, alarmAt, now)
       : isEarlyEnough(this.#armedFor, alarmAt, now);
-    const opened = attemptInFlight(record);
     this.#platform.commit(record, isKept ? null : this.#armable(alarmAt, now));
     if (!isKept) this.#armedFor = alarmAt;
     for (const { line, level } of linesOfChange(before, record, now)) {
@@ -339,7 +367,7 @@ export class WorkLoop {
     }
     // A call in flight must not delay the first attempt of the callback.
     if (isEndSeen(before, record)) this.#callInFlight?.abort();
-    if (opened !== null && opened !== attemptInFlight(before)) this.#ownAttempt = opened;
+    if (started !== null) this.#started = started;
     if (isDue && !this.#running) this.#platform.background(this.#start());
   }
 

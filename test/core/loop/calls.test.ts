@@ -68,7 +68,7 @@ function make(call: Call, answer: unknown, signal = new AbortController().signal
 }
 
 function isCall(step: ReturnType<typeof nextStep>): step is CallStep {
-  return step !== null && step.kind !== "event" && step.kind !== "send";
+  return step !== null && step.kind !== "event";
 }
 
 describe("the log line of a call", () => {

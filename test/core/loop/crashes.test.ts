@@ -59,31 +59,86 @@ describe("a callback attempt that was in flight at a crash", () => {
   });
 });
 
-describe("a result that comes too late", () => {
-  it("the result of a callback attempt that is already recorded as interrupted is dropped and logged", async () => {
+describe("a callback attempt whose receiver is slow", () => {
+  const WAITING = { writes: ["put", "alarm"], alarm: NOW + WATCHDOG_MS };
+
+  it("the task's object does not wait for it: nothing is done and written until its sender reports the end, which is then stored with its own time", async () => {
+    host.policyAt = () => aPolicy({ isIndexed: true });
     host.loop.apply(finish);
+    const sender = await host.defer();
+    expect(host).toMatchObject(WAITING);
+    host.outside.endSending(sender, "rejected");
+    await host.report(sender, "rejected", 3 * SECOND);
+    const attempt = { number: 1, startedAt: NOW, durationMs: 0, outcome: "rejected" };
+    const state = { kind: "due", nextAttemptAt: NOW + FIRST_WAIT };
+    expect(callbackOf(host.stored)).toMatchObject({ attempts: [attempt], state });
+    expect(host.logs).toMatchObject([
+      { event: "callback.attempt", outcome: "rejected", duration_ms: 0, recorded: true },
+    ]);
+  });
+
+  it("the end of the attempt is taken from its sender by another instance of the task's object", async () => {
+    host.loop.apply(finish);
+    const sender = await host.defer();
+    host.crash();
+    await host.report(sender, "rejected", 9 * SECOND);
+    expect(host.alarm).toBe(NOW + 9 * SECOND + FIRST_WAIT);
+    await host.ringAndAnswer("delivered");
+    expect([host.numbers, callbackOf(host.stored).attempts]).toMatchObject([
+      [1, 2],
+      [{ durationMs: 9 * SECOND }, { outcome: "delivered" }],
+    ]);
+  });
+
+  it("the attempt counts as interrupted when the watchdog alarm fires before its end is reported, and not at an earlier event", async () => {
+    host.loop.apply(finish);
+    const sender = await host.defer();
     host.restart();
+    host.clock += WATCHDOG_MS - 1;
+    host.loop.resume();
+    await runMicrotasks();
+    expect(callbackOf(host.stored).attempts).toEqual([]);
     await host.ring();
     const { stored } = host;
-    await host.answer("delivered");
-    expect(host.stored).toEqual(stored);
+    expect(callbackOf(stored).attempts).toEqual([INTERRUPTED]);
+    await host.report(sender, "delivered");
+    expect([host.stored, host.numbers]).toEqual([stored, [1]]);
     expect(host.logs).toMatchObject([
-      { number: 1, outcome: "interrupted", recorded: true },
+      { number: 1, outcome: "interrupted", duration_ms: WATCHDOG_MS, recorded: true },
       { number: 1, outcome: "delivered", recorded: false },
     ]);
   });
 
-  it("the result of a callback attempt is dropped and logged when its task was erased and created again meanwhile", async () => {
+  it("an end that is reported again changes nothing and is not logged again", async () => {
+    host.loop.apply(finish);
+    const sender = await host.defer();
+    await host.report(sender, "delivered", SECOND);
+    const { stored, writes } = host;
+    const before = writes.length;
+    await host.report(sender, "delivered", SECOND);
+    expect([host.stored, writes.length]).toEqual([stored, before]);
+    expect(host.logs.filter(({ event }) => event === "callback.attempt")).toHaveLength(1);
+  });
+
+  it("the end of an attempt of a task that was erased changes neither a later task with its id nor the attempt with its number, and is logged", async () => {
     host.policyAt = () => ONCE;
     host.loop.apply(finish);
-    host.restart();
+    const sender = await host.defer();
     await host.ring();
     await host.loop.applyAndErase({ type: "erase" });
-    host.loop.apply(aRegistration());
+    await host.report(sender, "delivered");
+    expect(host.stored).toBeNull();
+    host.loop.apply(finish);
+    const later = await host.defer();
     const { stored } = host;
-    await host.answer("delivered");
+    await host.report(sender, "delivered", SECOND);
     expect(host.stored).toEqual(stored);
-    expect(host.logs.at(-1)).toMatchObject({ outcome: "delivered", recorded: false });
+    await host.report(later, "rejected");
+    expect(callbackOf(host.stored).attempts).toMatchObject([{ outcome: "rejected" }]);
+    const late = { outcome: "delivered", recorded: false };
+    const ends = [{ outcome: "interrupted", recorded: true }, late, late];
+    const lines = host.logs.filter(({ event }) => event === "callback.attempt");
+    expect(lines).toMatchObject([...ends, { outcome: "rejected", recorded: true }]);
   });
 });
 
@@ -210,15 +265,16 @@ describe("an error before or after a callback attempt", () => {
     await expect(rung).rejects.toThrow("commit is broken");
   });
 
-  it("when an error prevents a callback request after its attempt was stored as started, the next run of the task's due steps sends the request", async () => {
+  it("when an error prevents a callback request after its attempt was stored as started, no later run sends it, and the watchdog alarm finds it interrupted", async () => {
     let loads = 0;
     host.isBroken = (operation) => operation === "load" && ++loads === 2;
     host.loop.apply(finish);
     await runMicrotasks();
     expect(host.failures).toEqual([new Error("load is broken")]);
-    await host.ringAndAnswer("delivered");
-    expect(host.numbers).toEqual([1]);
-    expect(callbackOf(host.stored).state).toEqual({ kind: "delivered" });
+    host.loop.resume();
+    await host.ring();
+    expect(host.numbers).toEqual([]);
+    expect(callbackOf(host.stored).attempts).toEqual([INTERRUPTED]);
   });
 
   it("an event that comes after an alarm handler has failed sets the task's alarm again before the due steps of the task run", async () => {

@@ -13,7 +13,12 @@ import { WorkLoop } from "../../../src/objects/task/work-loop.ts";
 import { SimulatedLedger } from "../../simulation/ledger.ts";
 import { runMicrotasks } from "../../simulation/microtasks.ts";
 import type { CallObserver, OpenCall } from "../../simulation/open-call.ts";
-import { ANSWERED_OUTCOMES, Parties, POLL_ANSWERS } from "../../simulation/parties.ts";
+import {
+  ANSWERED_OUTCOMES,
+  Parties,
+  POLL_ANSWERS,
+  type SlowSender,
+} from "../../simulation/parties.ts";
 import { type CallName, type Host, SimulatedObject } from "../../simulation/simulated-object.ts";
 import { requireStorable } from "../../simulation/storage-limit.ts";
 import { DAY, NOW, POLICY } from "../builders.ts";
@@ -149,6 +154,24 @@ export class MemoryHost implements Host, CallObserver {
     await runMicrotasks();
     this.clock += afterMs;
     this.end("send", ANSWERED_OUTCOMES.indexOf(outcome));
+    await runMicrotasks();
+  }
+
+  /** Lets the loop run until it waits, and lets the sender of its attempt go on without the object. */
+  async defer(): Promise<SlowSender> {
+    await runMicrotasks();
+    this.outside.defer();
+    await runMicrotasks();
+    const sender = this.outside.senders.at(-1);
+    if (sender === undefined) throw new Error("no attempt is sent");
+    return sender;
+  }
+
+  /** Ends an attempt that the loop does not wait for, and reports the end. */
+  async report(sender: SlowSender, outcome: Outcome, afterMs = 0): Promise<void> {
+    this.clock += afterMs;
+    if (sender.ended === null) this.outside.endSending(sender, outcome);
+    if (sender.ended !== null) this.loop.endAttempt(sender.ended);
     await runMicrotasks();
   }
 

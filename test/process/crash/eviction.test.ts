@@ -11,6 +11,20 @@ import { Workerd } from "../harness/workerd.ts";
 const IDLE_MS = 15_000;
 const TRIES = 8;
 
+it("a task's Durable Object leaves memory while a receiver hangs, and another instance gets the outcome of the attempt", async () => {
+  await using receiver = await Receiver.start();
+  const vars = { ...LOCAL_VARS, CALLBACK_TIMEOUT_S: "24" };
+  await using relay = await Workerd.start({ entry: "evictable.ts", vars });
+  const id = await relay.client.finish(receiver.at("/hanging", { kind: "hang" }));
+  const constructions = () => relay.output.split("constructed ").length - 1;
+  expect(constructions()).toBe(1);
+  // A read would keep the object in memory.
+  for (let tries = 0; tries < TRIES && constructions() === 1; tries++) await sleep(IDLE_MS);
+  expect(constructions()).toBe(2);
+  const { callback } = await relay.client.read(id);
+  expect(callback?.attempts).toMatchObject([{ number: 1, outcome: "timeout" }]);
+});
+
 it("after its callback is delivered, an idle task's Durable Object leaves memory, but not while a timer runs in the object", async () => {
   await using receiver = await Receiver.start();
   const entry = "evictable.ts";

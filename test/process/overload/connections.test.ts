@@ -43,7 +43,7 @@ async function burst(connections: number, shortage: Shortage | null) {
     ...LOCAL_VARS,
     CALLBACK_SCHEDULE_S: "0,2,2",
     // The timeout is so long that no late answer on a slow machine leads to another attempt.
-    CALLBACK_TIMEOUT_S: "25",
+    CALLBACK_TIMEOUT_S: "24",
   });
   const { client } = relay;
   const send = async (id: string, ...behaviours: readonly Behaviour[]): Promise<Answer> => {

@@ -4,7 +4,6 @@ import type { Poll } from "../../../src/core/duties/poll.ts";
 import type { QueueLeave } from "../../../src/core/duties/queue-leave.ts";
 import type { Refund } from "../../../src/core/duties/refund.ts";
 import type { CancelAnswer, ChargeAnswer, PollAnswer } from "../../../src/core/events/event.ts";
-import type { AttemptResult } from "../../../src/core/record/callback.ts";
 import type { TaskRecord } from "../../../src/core/record/task.ts";
 import { SECOND_MS } from "../../../src/core/time.ts";
 import { withinTime } from "../../../src/lib/timeout.ts";
@@ -36,7 +35,6 @@ export const RECORD_KEY = "task";
  * simulated platform. What does not concern queues always works: callbacks, the index, the copies of outputs.
  */
 export class ObjectPlatform implements Platform {
-  readonly watchdogMs = 15 * SECOND_MS;
   readonly progress = { of: () => null, noteHook: () => {} };
   readonly #ctx: Context;
   readonly #env: ObjectNamespaces & Simulated;
@@ -83,11 +81,11 @@ export class ObjectPlatform implements Platform {
     return null;
   }
 
-  async send(): Promise<AttemptResult> {
+  async send(): Promise<never> {
     throw new Error("the simulated tasks have no callback");
   }
 
-  async sendProgress(): Promise<AttemptResult> {
+  async sendProgress(): Promise<never> {
     return this.send();
   }
 
