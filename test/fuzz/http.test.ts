@@ -114,7 +114,7 @@ it("when the connection to a Durable Object is lost during a call, the relay rep
   ]);
   expect(Object.fromEntries(names)).toEqual({
     TaskObject:
-      "deleteOutputs endCall endCopies endSubmission followUp holdsPlace hook inspect isKnown isOpen outputOfJob placeOfOutput read readAnswer readByLink readJob refuseCall rewriteIndexRow startCall wake",
+      "deleteOutputs endAttempt endCall endCopies endSubmission followUp holdsPlace hook inspect isKnown isOpen outputOfJob placeOfOutput read readAnswer readByLink readJob refuseCall rewriteIndexRow startCall wake",
     AccountObject:
       "charge deleteEndpoint describe endpoint endpoints noteSettings profile putEndpoint recentlyCharged refund release spend useListedKey",
     ConnectionObject: "connectionState hooklessTasks",

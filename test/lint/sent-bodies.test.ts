@@ -22,7 +22,6 @@ const OTHERS: ReadonlyMap<string, string> = new Map([
   ["src/api/outputs/stream-source.ts: body", "a stream of client-stream.ts"],
   ["src/api/outputs/serve-copy.ts: body", "the platform pipes the bucket to the client"],
   ["src/api/outputs/serve-answer.ts: copy.body", "the platform pipes the bucket to the client"],
-  ["src/api/outputs/serve-copy.ts: read.body", "the platform pipes the bucket to the client"],
   ["src/api/mcp/offer-tool.ts: body", "the answer to a tool, which is read at once"],
   ["src/console/submit/submit-page.tsx: body", "the answer to a form, which is read at once"],
   ["src/console/http/forms.ts: page.body", "the body of a page, of html-answer.ts"],
