@@ -27,7 +27,9 @@ it("a task's Durable Object leaves memory while a receiver hangs, and another in
 
 it("an attempt whose receiver has not answered yet goes on when the task's Durable Object is reset right after it was sent, and its end is stored", async () => {
   const [first, slow] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-  await using receiver = await Receiver.start((path) => (path === "/slow" ? slow : first).resolve());
+  await using receiver = await Receiver.start((path) =>
+    (path === "/slow" ? slow : first).resolve(),
+  );
   await using relay = await Workerd.start({ entry: "resettable.ts", vars: LOCAL_VARS });
   // A first attempt takes longer to leave than the object waits for a receiver.
   await relay.client.finish(receiver.at("/first", { kind: "answer", status: 200 }));
