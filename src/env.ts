@@ -22,8 +22,8 @@ export interface Env extends ObjectBindings, TaskBindings, RateLimits {
 }
 
 /**
- * Environment as the platform passes it: without `startup` and `SENDER`, which src/startup.ts adds, and with some bindings that only
- * src/startup.ts reads.
+ * Environment as the platform passes it: without `startup` and `SENDER`, which src/startup.ts adds, and with some
+ * bindings that only src/startup.ts reads.
  */
 interface PlatformEnv extends Omit<Env, keyof WithStartup | keyof SenderBinding> {
   /**

@@ -16,9 +16,9 @@ const MARKER_TIMEOUT_MS = 2 * SECOND_MS;
 const MAX_NAMED = 1_000;
 
 /**
- * Facts that this isolate has found out about an environment: the classes of Durable Objects that are not bound, and the jurisdiction
- * in which the deployment's objects were created. Requests share this value. They never share a promise, because the
- * platform binds a call to the request that has made it.
+ * Facts that this isolate has found out about an environment: the classes of Durable Objects that are not bound, and
+ * the jurisdiction in which the deployment's objects were created. Requests share this value. They never share a
+ * promise, because the platform binds a call to the request that has made it.
  */
 interface Known {
   /** Classes of Durable Objects that the environment does not bind. */

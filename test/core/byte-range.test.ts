@@ -106,6 +106,7 @@ it.each([
   ["one weak entity tag", `W/${ETAG}`, ETAG.slice(1, -1)],
   ["several entity tags", `${ETAG}, "other"`, null],
   ["any entity tag", "*", null],
+  ["an asterisk as its entity tag", '"*"', null],
   ["no entity tag", "other", null],
 ])(
   "of a header If-None-Match with %s, the bucket is asked to compare a single one",

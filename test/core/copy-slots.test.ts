@@ -69,6 +69,22 @@ it.each([
   },
 );
 
+it.each([
+  ["two hosts", [{ host: "slow.example" }, { host: "busy.example" }]],
+  ["four accounts", ["a", "b", "c", "d"].map((account) => ({ account, host: `${account}.test` }))],
+])(
+  "while outputs of stated length of %s take all that they may again and again, the copy of an output of unknown length from another host begins when as many copies have ended",
+  (_, busy) => {
+    const slots = new CopySlots();
+    const taken = busy.flatMap((fields) => takeAll(slots, fields));
+    for (const ended of taken.slice(0, busy.length)) {
+      ended.giveBack();
+      for (const fields of busy) takeAll(slots, fields);
+    }
+    expect(slots.take(claim({ ...UNSTATED, host: "new.example" }), 0).slot).not.toBeNull();
+  },
+);
+
 it("an account with outputs at many hosts takes half of what an isolate has for copies", () => {
   const slots = new CopySlots();
   const hosts = Array.from({ length: 132 }, (_, nth) => `${nth}.example`);

@@ -131,6 +131,13 @@ describe("the relay's link to an output that the relay has copied", () => {
     expect(unsatisfiable.headers.get("Content-Range")).toBe(`bytes */${LENGTH}`);
   });
 
+  it("the relay's link to a copied output sends the whole copy when the entity tag in If-None-Match is an asterisk in quotation marks", async () => {
+    const { link } = await copied();
+    const response = await open(link, { "If-None-Match": '"*"' });
+    expect(response.status).toBe(200);
+    expect(new Uint8Array(await response.arrayBuffer())).toEqual(VIDEO_BYTES);
+  });
+
   it.each([
     ["HTML", "<!doctype html><script>alert(1)</script>"],
     ["an SVG", '<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"/>'],

@@ -71,11 +71,12 @@ export function askedRange(headers: RequestHeaders, isGet: boolean): AskedRange 
 /**
  * Returns the only entity tag in the header `If-None-Match`, without its quotation marks: the client needs no output
  * that has this tag.
- * @returns null when the request does not have this header, or the header is not a single tag.
+ * @returns null when the request does not have this header, the header is not a single tag, or the tag is not one that
+ * the bucket gives: the bucket would take `*` for any tag, also where the client has put it in quotation marks.
  */
 export function onlyKnownTag(headers: RequestHeaders): string | null {
   const [, tag = null] =
-    /^(?:W\/)?"([^"]+)"$/.exec(headers.get("If-None-Match")?.trim() ?? "") ?? [];
+    /^(?:W\/)?"([\w-]+)"$/.exec(headers.get("If-None-Match")?.trim() ?? "") ?? [];
   return tag;
 }
 

@@ -69,10 +69,11 @@ export function sendNotice(record: TaskRecord, policy: Policy): Duty<NoticeStep>
 
 /**
  * Tells whether a call for which no client waits, e.g. an operator notice, could still be running when the next refund
- * or attempt of the callback is due, and so delay it. While an attempt is running, every such call waits for its end. An overdue call counts as starting no earlier than
- * `policy.readyAt`, because it may start right after an attempt or another call, or when an alarm continues the work
- * after a crash. It also counts as starting no earlier than the last change of the task (approximately its `version`),
- * because `policy.readyAt` can be earlier than that after the clock was put back.
+ * or attempt of the callback is due, and so delay it. While an attempt is running, every such call waits for its end.
+ * An overdue call counts as starting no earlier than `policy.readyAt`, because it may start right after an attempt or
+ * another call, or when an alarm continues the work after a crash. It also counts as starting no earlier than the last
+ * change of the task (approximately its `version`), because `policy.readyAt` can be earlier: after the clock was put
+ * back, and when the sender of an attempt reports its end later.
  * @param plannedAt time for which the call is planned, in Unix milliseconds.
  * @param clearanceMs longest time that the call may take, in milliseconds.
  */

@@ -14,13 +14,6 @@ export const STATED_UNITS = 1;
 /** Units for an output of unknown length, of which a part is in memory too. */
 export const UNSTATED_UNITS = STATED_UNITS + PART_BYTES / UNIT_BYTES;
 /**
- * The copies from one host take at most this many times the units that are left, and those for one account as many as are
- * left. So while others copy nothing, a host gets three quarters of all units, and an account half of them; each of them
- * leaves what one output of unknown length needs.
- */
-const HOST_SHARE_OF_LEFT = 3;
-const ACCOUNT_SHARE_OF_LEFT = 1;
-/**
  * Time in milliseconds after which a permission to copy expires unless it is renewed. It must expire, because a Durable
  * Object that was reset does not give its permission back.
  */
@@ -115,8 +108,14 @@ function ownersOf({ host, account }: CopyClaim): readonly string[] {
   return account === null ? ofHost : [...ofHost, `account ${account}`];
 }
 
-/** Returns how many units a host or an account may take. The first of its copies may take all that is left. */
+/**
+ * Returns how many units a host or an account may take. The first of its copies may take all that is left. Any other one
+ * leaves what an output of unknown length needs, which would not begin while small copies take all that becomes free; and
+ * the copies for one account take at most as many units as are left. So while others copy nothing, a host gets three
+ * quarters of all units, and an account half of them.
+ */
 function unitsFor(owner: string, left: number, others: number): number {
   if (others === 0) return Infinity;
-  return left * (owner.startsWith(OF_HOST) ? HOST_SHARE_OF_LEFT : ACCOUNT_SHARE_OF_LEFT);
+  if (left < UNSTATED_UNITS) return 0;
+  return owner.startsWith(OF_HOST) ? Infinity : left;
 }

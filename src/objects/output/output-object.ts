@@ -102,8 +102,8 @@ const REMEMBER_MS = DAY_MS;
  * copies. It erases itself when the copies have expired.
  *
  * Called by the task's object (`objects/task`): once when the task has completed, again after a minute if not all
- * copies have ended by then (core/duties/copy-order.ts), when outputs are deleted, and before the task is erased. It calls the task's object when
- * copies have ended (core/events/output-copies.ts).
+ * copies have ended by then (core/duties/copy-order.ts), when outputs are deleted, and before the task is erased. It
+ * calls the task's object when copies have ended (core/events/output-copies.ts).
  *
  * Its parts: copy-plan.ts plans the tries, copy-slots.ts permits them, copy-source.ts knows the upstream's link and
  * key, outbound/open-source.ts downloads, and store-copy.ts writes to the bucket.

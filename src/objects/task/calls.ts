@@ -35,8 +35,8 @@ export interface CallOutcome extends Logged {
 
 /**
  * Makes the call of one step of the work loop: a charge, a refund, a release, a poll, a cancellation, a write to the
- * index, an order to copy outputs or to leave queues, or a notice to the operator. It never throws: a call that fails or gets no answer in
- * time has an outcome too.
+ * index, an order to copy outputs or to leave queues, or a notice to the operator. It never throws: a call that fails
+ * or gets no answer in time has an outcome too.
  * @param aborted ends the wait early, when the answer is no longer needed.
  * @param now time of the work loop, in Unix milliseconds.
  */

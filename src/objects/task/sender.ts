@@ -33,6 +33,8 @@ export async function sendCallback(
   env: SenderEnv,
 ): Promise<EndedAttempt | null> {
   const ending = endOf(delivery, env);
+  // The platform would stop the sender if the object were reset while it waits, e.g. by a deployment.
+  env.startup.waitUntil(ending);
   const ended = await withinTime(() => ending, null, ANSWER_WAIT_MS);
   if (ended === null) env.startup.waitUntil(ending.then((late) => report(late, env)));
   return ended;

@@ -25,6 +25,23 @@ it("a task's Durable Object leaves memory while a receiver hangs, and another in
   expect(callback?.attempts).toMatchObject([{ number: 1, outcome: "timeout" }]);
 });
 
+it("an attempt whose receiver has not answered yet goes on when the task's Durable Object is reset right after it was sent, and its end is stored", async () => {
+  const [first, slow] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  await using receiver = await Receiver.start((path) =>
+    (path === "/slow" ? slow : first).resolve(),
+  );
+  await using relay = await Workerd.start({ entry: "resettable.ts", vars: LOCAL_VARS });
+  // A first attempt takes longer to leave than the object waits for a receiver.
+  await relay.client.finish(receiver.at("/first", { kind: "answer", status: 200 }));
+  await first.promise;
+  const answer = { kind: "answer", status: 200, afterMs: 1_000 } as const;
+  const id = await relay.client.finish(receiver.at("/slow", answer));
+  await slow.promise;
+  expect((await relay.client.ask("GET", `/v1/tasks/${id}`)).status).toBe(503);
+  const { callback } = await relay.client.settled(id);
+  expect(callback?.attempts).toMatchObject([{ number: 1, outcome: "delivered" }]);
+});
+
 it("after its callback is delivered, an idle task's Durable Object leaves memory, but not while a timer runs in the object", async () => {
   await using receiver = await Receiver.start();
   const entry = "evictable.ts";
