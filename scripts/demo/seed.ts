@@ -5,6 +5,7 @@ import type { RelayClient } from "./relay-client.ts";
 interface Order {
   readonly model: string;
   readonly callback_url?: string;
+  readonly callback_schedule_s?: readonly number[];
   readonly account?: string;
   readonly credits?: number;
   readonly provider?: string;
@@ -74,7 +75,9 @@ async function undelivered(relay: RelayClient, receivers: Receivers): Promise<re
   for (const { url } of [refusing, moved]) {
     lost.push(await finish(relay, { model: "veo-3", callback_url: url }, COMPLETED));
   }
-  const late = await finish(relay, { model: "veo-3", callback_url: hanging.url }, COMPLETED);
+  // With waits of its own, so that its second attempt is still to come when the states are shown.
+  const patient = { model: "veo-3", callback_url: hanging.url, callback_schedule_s: [0, 600, 600] };
+  const late = await finish(relay, patient, COMPLETED);
   await relay.until(late, /"outcome":"timeout"/);
   for (const id of lost) await relay.until(id, /"status":"failed"/);
   return [...lost, late];
