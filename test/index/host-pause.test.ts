@@ -1,12 +1,12 @@
 import { env } from "cloudflare:workers";
-import { expect, it } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
 import { logIn, outcome, submit, visit } from "../worker/browser.ts";
 import { call, callWith, OPERATOR_KEY, OPERATOR_NAME } from "../worker/client.ts";
 import { pass, START_S, until } from "../worker/clock.ts";
 import { untilIdle } from "../worker/objects.ts";
 import { aReceiver } from "../worker/receiver.ts";
 import { aCompletion, finish, register } from "../worker/tasks.ts";
-import { aRow, insert, isWritten, rowsOfTask, useIndex, wake } from "./support.ts";
+import { answerOf, aRow, insert, isWritten, rowsOfTask, useIndex, wake } from "./support.ts";
 
 useIndex();
 
@@ -17,23 +17,27 @@ function aHost(): string {
   return `h-${crypto.randomUUID()}.example.net`;
 }
 
-async function answerOf(path: string): Promise<unknown> {
-  const response = await call(path);
-  return response.json();
+/** Pauses a host until the test has ended. */
+async function pause(host: string, body: object = {}): Promise<void> {
+  onTestFinished(() => resume(host));
+  await call(`/v1/hosts/${host}/pause`, { method: "PUT", body });
 }
 
-/** Returns the present problems, and the number of paused hosts in the metrics, as an isolate without a cache answers. */
+async function resume(host: string): Promise<void> {
+  await call(`/v1/hosts/${host}/pause`, { method: "DELETE" });
+}
+
+/** Returns the present problems, and the number of paused hosts in the metrics. */
 async function told() {
-  const bindings = { ...env };
-  const problems = await (await callWith(bindings, "/v1/problems")).json();
-  const metrics = await (await callWith(bindings, "/metrics")).text();
+  const problems = await answerOf("/v1/problems");
+  const metrics = await (await callWith({ ...env }, "/metrics")).text();
   return { problems, count: /^task_relay_paused_hosts (\d+)$/m.exec(metrics)?.[1] };
 }
 
 it("the row of a task whose callback rests has the status paused and is overdue only after the pause, and lists of tasks find it", async () => {
   aReceiver();
   const host = aHost();
-  await call(`/v1/hosts/${host}/pause`, { method: "PUT", body: {} });
+  await pause(host);
   const id = await register({ callback_url: `https://${host}/callbacks` });
   await finish(aCompletion(id));
   await wake(id);
@@ -45,25 +49,24 @@ it("the row of a task whose callback rests has the status paused and is overdue 
       data: [{ id, callback: { status: "paused", host, attempts: 0 } }],
     });
   }
-  await call(`/v1/hosts/${host}/pause`, { method: "DELETE" });
+  await resume(host);
   await untilIdle(id);
 });
 
 it("GET /v1/hosts and /v1/hosts/{host} show until when a host is paused, also one without callbacks, and no longer once its pause is over", async () => {
   const host = aHost();
   expect(await answerOf(`/v1/hosts/${host}`)).toMatchObject({ host, paused_until: null });
-  await call(`/v1/hosts/${host}/pause`, { method: "PUT", body: { until: START_S + 60 } });
+  await pause(host, { until: START_S + 60 });
   const paused = { host, paused_until: START_S + 60, callbacks: { total: 0, paused: 0 } };
   expect(await answerOf(`/v1/hosts/${host}`)).toMatchObject(paused);
   expect(await answerOf("/v1/hosts")).toMatchObject({ total: 1, data: [paused] });
   pass(60_000);
   expect(await answerOf("/v1/hosts")).toMatchObject({ total: 0, data: [] });
-  await call(`/v1/hosts/${host}/pause`, { method: "DELETE" });
 });
 
 it("GET /v1/problems lists a paused host with the end of its pause and who ordered it, and /metrics counts it, until it is resumed", async () => {
   const host = aHost();
-  await call(`/v1/hosts/${host}/pause`, { method: "PUT", body: { until: START_S + 60 } });
+  await pause(host, { until: START_S + 60 });
   const problem = {
     kind: "host_paused",
     severity: "warning",
@@ -71,7 +74,7 @@ it("GET /v1/problems lists a paused host with the end of its pause and who order
     subject: { host, paused_until: START_S + 60, by: OPERATOR_NAME },
   };
   expect(await told()).toMatchObject({ problems: { data: [problem] }, count: "1" });
-  await call(`/v1/hosts/${host}/pause`, { method: "DELETE" });
+  await resume(host);
   expect(await told()).toMatchObject({ problems: { data: [] }, count: "0" });
 });
 
@@ -101,12 +104,11 @@ it("a viewer who only reads sees the pause of a host, and cannot order or end it
   const cookie = await logIn(OPERATOR_KEY, bindings);
   const page = async () => (await visit(`/hosts/${host}`, cookie, {}, bindings)).text();
   expect(await page()).not.toContain(`action="/hosts/${host}/pause"`);
-  await call(`/v1/hosts/${host}/pause`, { method: "PUT", body: {} });
+  await pause(host);
   expect(await page()).toContain("<strong>Paused</strong> until");
   expect(await page()).not.toContain(`action="/hosts/${host}/resume"`);
   for (const order of ["pause", "resume"]) {
     const answer = await submit(`/hosts/${host}/${order}`, {}, cookie, {}, bindings);
     expect(answer.status).toBe(403);
   }
-  await call(`/v1/hosts/${host}/pause`, { method: "DELETE" });
 });
