@@ -45,14 +45,13 @@ import { withinTime } from "../../lib/timeout.ts";
 import { Alerts, type RefusedSubmission } from "./alerts.ts";
 import { measurePoll, measureRefusedSubmission } from "./measure.ts";
 import { type Attachment, ConnectionCalls } from "./connection-calls.ts";
-import type { EndedAttempt } from "./ended-attempt.ts";
 import type { Platform } from "./platform.ts";
 import { leaveQueues, positionIn, tellKeptCall } from "./queue-calls.ts";
 import { JobReader, type ReadJob } from "./job-reader.ts";
 import { RecordStore } from "./record-store.ts";
 import { stateOf } from "./reply.ts";
 import { setRecoveryAlarm } from "../recovery.ts";
-import type { SenderBinding } from "./sender-binding.ts";
+import type { EndedAttempt, SenderBinding } from "./sender-binding.ts";
 import { UpstreamProgress } from "./upstream-progress.ts";
 import { Watchers } from "./watchers.ts";
 
@@ -234,7 +233,7 @@ export class ObjectPlatform implements Platform {
     try {
       return await this.#sender.sendCallback(delivery);
     } catch (error) {
-      // Whether the request has left is not known.
+      // The sender may have sent the attempt before it failed, so it is not sent again but found interrupted.
       const { taskId, number } = delivery;
       const line = { event: "sender.failed", task_id: taskId, number, error: errorText(error) };
       log(this.#traced(line), "error");

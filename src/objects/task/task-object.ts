@@ -44,7 +44,7 @@ import type { RefusedSubmission } from "./alerts.ts";
 import { type AnswerReply, answerReplyOf, isSubmitter } from "./answer-reply.ts";
 import { accountOf, type Caller, keyNameOf, readerOf } from "./caller.ts";
 import { type ObjectBindings, ObjectPlatform, type Timeouts } from "./object-platform.ts";
-import type { EndedAttempt } from "./ended-attempt.ts";
+import type { EndedAttempt } from "./sender-binding.ts";
 import type { HeldPlace } from "../queue/queue-row.ts";
 import {
   attributed,
