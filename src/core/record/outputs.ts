@@ -197,7 +197,10 @@ export function unconfirmedDeletions({ list }: Pick<Outputs, "list">): readonly 
   );
 }
 
-/** Returns the plan of the first order after a result or a deletion, which follows when nothing has done it at once. */
+/**
+ * Returns the plan of the order that follows a result or a deletion unless the order that was sent at once has been
+ * confirmed by then.
+ */
 export function plannedOrder(now: number): Retry {
   return { retryAt: now + REPEAT_ORDER_MS, tries: 0 };
 }

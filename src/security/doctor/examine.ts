@@ -29,7 +29,7 @@ export interface Sent {
   readonly attempts: readonly { readonly number: number; readonly startedAt: number }[];
   /** Returns the header `webhook-signature` with which the relay sends a message to the receiver of the task. */
   readonly sign: (message: SignedMessage) => Promise<string>;
-  /** Whose secrets sign the callback. */
+  /** Owner of the secrets that sign the callback. */
   readonly owner: SecretsOwner;
   /** Secrets and keys that sign the callback. */
   readonly signers: readonly Signer[];
