@@ -50,7 +50,7 @@ export interface Output {
  * - `lost`: the copy could not be made and was given up.
  * - `streamed`: the output is not copied, because the upstream's link to it needs a key; for each request the relay
  *   fetches the output from the upstream and passes it on.
- * - `deleted`: the output was deleted, and the relay's link is refused.
+ * - `deleted`: the output was deleted. The relay's link to it is refused as soon as there is no copy.
  */
 export type OutputState =
   | { readonly kind: "copying" | "streamed" }
