@@ -204,7 +204,7 @@ export function signedWithText(owner: SecretsOwner, signedBy: readonly Signer[])
   return `${which} of ${ownerName(owner)}, not ${otherThan(owner)}`;
 }
 
-/** Returns the secret for which that of an owner is most easily taken. */
+/** Returns, as words, the secret that is most easily mistaken for that of an owner. */
 function otherThan({ account, endpoint }: SecretsOwner): string {
   if (account === null)
     return endpoint === null ? "that of an account" : "that of the relay itself";
