@@ -24,7 +24,7 @@ import { jobObject, ledgerObject, type ObjectNamespaces, outputObject } from "..
 import { type HostPauses, hostPauses } from "../host-pauses.ts";
 import { noteStoredTask, requiredRuntime } from "../placed-runtime.ts";
 import { callbackUrlRulesOf } from "../../config/callback-url-rules.ts";
-import { policyOf, WATCHDOG_MARGIN_MS } from "../../config/task-settings.ts";
+import { policyOf } from "../../config/task-settings.ts";
 import type { Runtime } from "../../config/runtime.ts";
 import { INDEX_TIMEOUT_MS } from "../../index-db/database.ts";
 import { type IndexBindings, sendRow } from "../../index-db/index-row-send.ts";
@@ -86,7 +86,7 @@ const NO_TASK = "";
 export const LEDGER_TIMEOUT_MS = 2 * SECOND_MS;
 
 const TIMEOUTS: Timeouts = {
-  watchdogMarginMs: WATCHDOG_MARGIN_MS,
+  watchdogMarginMs: 5 * SECOND_MS,
   ledgerMs: LEDGER_TIMEOUT_MS,
   indexMs: INDEX_TIMEOUT_MS,
 };
