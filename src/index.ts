@@ -12,7 +12,7 @@ import { QueueObject as Queue } from "./objects/queue/queue-object.ts";
 import { rehearse } from "./rehearsal.ts";
 import { env } from "./startup.ts";
 import type { Delivery } from "./core/duties/callback-attempt.ts";
-import type { EndedAttempt } from "./objects/task/ended-attempt.ts";
+import type { EndedAttempt } from "./objects/task/sender-binding.ts";
 import { sendCallback } from "./objects/task/sender.ts";
 import { TaskObject as Task } from "./objects/task/task-object.ts";
 

@@ -1,13 +1,10 @@
 import type { Settings } from "../core/policy.ts";
-import { SECOND_MS } from "../core/time.ts";
 import { POLL_TIMEOUT_MS } from "../lib/timeout.ts";
 import { canCancel } from "../providers/provider.ts";
 import type { Keyring } from "../security/keyring.ts";
 import type { Config } from "./config.ts";
 import { outputLinksOf } from "./linked-outputs.ts";
 
-/** Time in milliseconds after the time limit of the longest call, after which the call counts as interrupted. */
-export const WATCHDOG_MARGIN_MS = 5 * SECOND_MS;
 const NONE_PAUSED: ReadonlyMap<string, number> = new Map();
 
 /**
@@ -23,7 +20,7 @@ export function policyOf(
   { sealingKeys, outputKeys }: Pick<Keyring, "sealingKeys" | "outputKeys">,
   now: number,
   jitter: number,
-  watchdogMarginMs = WATCHDOG_MARGIN_MS,
+  watchdogMarginMs: number,
 ): Settings {
   return {
     scheduleMs: config.scheduleMs,

@@ -93,7 +93,7 @@ export const Variables = z.object({
     { min: 1, max: 365, unit: "days" },
     `${DEFAULT_INDEX_RETENTION_DAYS}`,
   ),
-  // The deletion of an account asks the ledger about the tasks of the last ten minutes, which may lack a row.
+  // At most 300 s: the deletion of an account finds open tasks older than ten minutes by their rows alone.
   INDEX_DELAY_S: wholeNumber("30", { min: 1, max: 300, unit: "s" }),
   INDEX_SHARD_HOURS: optionalNumber({ min: 1, max: 8760, unit: "hours" }),
   SANDBOX: flag(),

@@ -41,7 +41,7 @@ export interface SignedFor {
   readonly endpoint?: PastEndpoint;
 }
 
-/** Whose secrets sign callbacks: those of an endpoint, of an account, or of the relay itself. */
+/** Owner of secrets that sign callbacks: an endpoint, an account, or the relay itself. */
 export interface SecretsOwner {
   /** Id of the account that owns the secrets, or the endpoint with them. Null for the relay. */
   readonly account: string | null;
@@ -49,7 +49,7 @@ export interface SecretsOwner {
   readonly endpoint: string | null;
 }
 
-/** Returns whose secrets sign the callbacks of a task. */
+/** Returns the owner of the secrets that sign the callbacks of a task. */
 export function secretsOwner({ account, endpoint }: SignedFor): SecretsOwner {
   return {
     account: account?.id ?? null,

@@ -535,7 +535,8 @@ function limitsWith(vars: object): readonly number[] {
   const result = configuredWith(vars);
   if (!result.ok) throw new Error("the configuration was refused");
   const { maxSubmitBytes, submitTimeoutMs, submitUnknownMs } = result.value;
-  expect(policyOf(result.value, { sealingKeys: new Map(), outputKeys: [] }, 0, 0)).toMatchObject({
+  const keys = { sealingKeys: new Map(), outputKeys: [] };
+  expect(policyOf(result.value, keys, 0, 0, 0)).toMatchObject({
     submitTimeoutMs,
     submitUnknownMs,
   });

@@ -126,8 +126,8 @@ const UNKNOWN = [
 ] as const;
 const UNKNOWN_AGE = ["submit_unknown_seconds", "Age of the oldest of these."] as const;
 const COPIES = ["open_copies", "Outputs that are being copied."] as const;
-const LATE = ["late_copies", "Of these, how many should have been copied."] as const;
-const COPIES_AGE = ["open_copies_seconds", "Age of the oldest of these."] as const;
+const LATE = ["late_copies", "Outputs that should have been copied by now."] as const;
+const COPIES_AGE = ["open_copies_seconds", "Age of the oldest open copy."] as const;
 const LOST = ["expiry_lost_tasks", "Tasks found after their retention."] as const;
 const SIZE = ["index_bytes", "Size of the largest database of the index."] as const;
 const AGE = ["overdue_seconds", "Age of the oldest of these."] as const;

@@ -5,7 +5,7 @@ import type { IndexRow } from "../../src/core/views/index-row.ts";
 import type { Outcome } from "../../src/core/record/outcome.ts";
 import type { Job } from "../../src/core/record/upstream.ts";
 import { type AttemptResult, unansweredAttempt } from "../../src/core/record/callback.ts";
-import type { EndedAttempt } from "../../src/objects/task/ended-attempt.ts";
+import type { EndedAttempt } from "../../src/objects/task/sender-binding.ts";
 import { aCompletion, HOUR, PROCESSING, SECOND, URL_A } from "../core/builders.ts";
 import {
   anUpstreamFailure,
@@ -159,9 +159,9 @@ export class Parties implements Outside {
 
   #endSending(sender: SlowSender, outcome: Outcome): void {
     const endedAt = this.#now();
-    const { body: _, ...delivery } = sender.delivery;
-    sender.ended = { delivery, result: resultOf(outcome), endedAt };
-    this.#observer.onSendResult?.(delivery, outcome, endedAt);
+    const { delivery: attempt } = sender;
+    sender.ended = { attempt, result: resultOf(outcome), endedAt };
+    this.#observer.onSendResult?.(attempt, outcome, endedAt);
   }
 
   /** Returns the sender whose receiver is waited for the shortest time. @param until time in Unix milliseconds. */

@@ -6,7 +6,7 @@ import type { Poll } from "../../src/core/duties/poll.ts";
 import { callStartOf } from "../../src/core/events/call-start.ts";
 import type { Decision } from "../../src/core/events/decision.ts";
 import type { PollEndedEvent, SubmitEndedEvent } from "../../src/core/events/event.ts";
-import type { EndedAttempt } from "../../src/objects/task/ended-attempt.ts";
+import type { EndedAttempt } from "../../src/objects/task/sender-binding.ts";
 import { MINUTE, NOW } from "../core/builders.ts";
 import { answerFault, chargingOf } from "./answer-rules.ts";
 import { cancelRestFault } from "./cancel-rules.ts";
@@ -227,12 +227,12 @@ export class World implements SharedState {
     }
   }
 
-  #noteReport({ isReported }: SlowSender, { delivery }: EndedAttempt): void {
+  #noteReport({ isReported }: SlowSender, { attempt }: EndedAttempt): void {
     const { record } = this.disk.written;
     const { observed, history } = this.checker;
-    const isOfThisLife = history?.posts.some(({ startedAt }) => startedAt === delivery.startedAt);
+    const isOfThisLife = history?.posts.some(({ startedAt }) => startedAt === attempt.startedAt);
     if (isReported) observed.add("the end of an attempt is reported again");
-    else if (isRunning(record, delivery)) observed.add("the end of a slow attempt is reported");
+    else if (isRunning(record, attempt)) observed.add("the end of a slow attempt is reported");
     else if (record !== null && isOfThisLife === true) observed.add("an end is reported too late");
     if (record !== null && isOfThisLife === false)
       observed.add("an end is reported to a later task with the same id");

@@ -104,7 +104,7 @@ function generationsUpTo(newest: number): readonly number[] {
   return all.filter((generation) => generation > 0);
 }
 
-/** Tells whether the secret of a generation signs the callbacks of a task, beside that of the stored generation. */
+/** Tells whether the secret of a generation signs: those of the stored generation, the previous and the next one do. */
 function isExpected(generation: number, stored: { readonly generation: number }): boolean {
   return Math.abs(generation - stored.generation) <= 1;
 }

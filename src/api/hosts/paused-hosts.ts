@@ -8,7 +8,7 @@ import { deploymentObject } from "../../objects/object-names.ts";
 import { callObject } from "../http/object-call.ts";
 import { Problem } from "../http/problem.ts";
 
-/** Time limit in milliseconds for the pauses where the answer does without them. */
+/** Time limit in milliseconds for reading the pauses for an answer that is also given without them. */
 const TIMEOUT_MS = 2 * SECOND_MS;
 
 /** Reads which hosts are paused now, each with the end of its pause in Unix milliseconds. */

@@ -16,7 +16,7 @@ export interface CalledOrigin {
   /**
    * True when the origin is one of the relay itself, because Cloudflare has brought the request here over HTTPS. It
    * brings to a Worker only requests to the hosts that its owner has routed to it. False when the caller may have chosen
-   * the origin, by the `Host` header or over the service binding.
+   * the origin by the `Host` header, and when the origin is `NO_ORIGIN`.
    */
   readonly isOriginProven: boolean;
 }

@@ -19,7 +19,10 @@ const LATER = "The call answers at once; what is generated comes later, as the r
 const STARTED = "The job was submitted.";
 const WAITING = "No place for another job is free, so the job waits for one.";
 const REPEATED = "A call with the same key has submitted the job before.";
-/** Codes of problems after which the same submission, if its caller does not wait for the upstream, gets the task. */
+/**
+ * Codes of refusals that concern only a submission whose caller waits for the upstream. A repetition that does not wait
+ * gets the task.
+ */
 const AT_ONCE: ReadonlySet<string> = new Set(["connection_busy", "submission_running"]);
 
 /**

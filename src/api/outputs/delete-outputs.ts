@@ -9,14 +9,14 @@ import { accepted, taskClient } from "../tasks/task-client.ts";
 /** Pattern of the number of an output, as the path of a request contains it. */
 const NUMBER = /^[1-9]\d{0,3}$/;
 
-/** Deletes all outputs of a task that have links of the relay: the copies are deleted, and the links are refused. */
+/** Deletes all outputs of a task that have links of the relay: the copies are deleted, and then the links are refused. */
 export const deleteOutputs = operation(
   "deleteOutputs",
   { access: "outputs", params: ["id"], query: NoQuery, body: NoBody },
-  async ({ env, params: { id }, caller }) => await deleted(env, id, null, caller),
+  async ({ env, params: { id }, caller }) => await orderDeletion(env, id, null, caller),
 );
 
-/** Deletes one output of a task: its copy is deleted, and its link is refused from then on. */
+/** Deletes one output of a task: its copy is deleted, and then its link is refused. */
 const deleteOutput = operation(
   "deleteOutput",
   { access: "outputs", params: ["id", "output"], query: NoQuery, body: NoBody },
@@ -25,7 +25,7 @@ const deleteOutput = operation(
       const message = "must be the place of the output in output.urls, counted from 1";
       throw invalidRequest([{ path: "/output", message }]);
     }
-    await deleted(env, id, Number(output), caller);
+    await orderDeletion(env, id, Number(output), caller);
   },
 );
 
@@ -41,8 +41,17 @@ export const deleteOutputRoute = routeOf(
   () => new Response(null, { status: 204 }),
 );
 
-/** @throws Problem `unavailable` while copies may exist; the task's object goes on to delete them by itself. */
-async function deleted(env: Env, id: string, number: number | null, caller: Caller): Promise<void> {
+/**
+ * Makes the task's object delete outputs, and waits until their copies are deleted.
+ * @param number number of the output; null for all.
+ * @throws Problem `unavailable` while copies may exist; the task's object goes on to delete them by itself.
+ */
+async function orderDeletion(
+  env: Env,
+  id: string,
+  number: number | null,
+  caller: Caller,
+): Promise<void> {
   const applied = await taskClient(env, id).deleteOutputs(number, caller);
   if (applied === null) throw unavailable("The copies of the outputs are not deleted yet.");
   accepted(applied);

@@ -2,9 +2,9 @@ import { LOSS_REASONS } from "../../core/record/outputs.ts";
 import { Problem } from "../http/problem.ts";
 
 /**
- * Reasons why a link to an output is refused for ever: it has expired, the output was deleted, or the
- * relay has no copy and the upstream's own link has expired. `LOSS_REASONS` (core/record/outputs.ts) are the reasons
- * why the relay has no copy of an output.
+ * Reasons why a link to an output is refused for ever: it has expired, the output was deleted, or the relay has no copy
+ * and the upstream's own link has expired. `LOSS_REASONS` (core/record/outputs.ts) are the reasons why the relay has no
+ * copy of an output.
  */
 export const GONE_REASONS = ["link_expired", "deleted", "source_expired", ...LOSS_REASONS] as const;
 export type GoneReason = (typeof GONE_REASONS)[number];

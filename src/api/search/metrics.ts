@@ -62,8 +62,8 @@ export function metricsOf(found: Statistics, now: number, deployment: Deployment
       ageS(submitUnknown.oldestAt, now),
     ),
     gauge("open_copies", "Outputs that are being copied.", copies.outputs),
-    gauge("late_copies", "Of these, how many should have been copied.", copies.lateOutputs),
-    gauge("open_copies_seconds", "Age of the oldest of these.", ageS(copies.oldestAt, now)),
+    gauge("late_copies", "Outputs that should have been copied by now.", copies.lateOutputs),
+    gauge("open_copies_seconds", "Age of the oldest open copy.", ageS(copies.oldestAt, now)),
     gauge("expiry_lost_tasks", "Tasks found after their retention.", found.expiryLost),
     gauge("index_bytes", "Size of the largest database of the index.", found.sizeBytes),
   ];

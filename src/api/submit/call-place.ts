@@ -163,7 +163,7 @@ async function nextPlace(
   const start = await taskClient(submitCall.env, event.id)
     .startCall({ type: "call_started", submissionId, ...place })
     .catch(() => null);
-  // The task begins an attempt only soon after the refusal, before the queue asks it about the place.
+  // The queue has not taken the place back: before that it asks the task, which by then begins no further attempt.
   if (start?.kind === "send") return place;
   await leaveAll(plan, place, submitCall);
   return null;

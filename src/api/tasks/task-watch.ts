@@ -36,8 +36,9 @@ export class TaskWatch {
   readonly #reader: TaskReader;
   #socket: WebSocket | null = null;
   /**
-   * Whether a lost WebSocket is replaced. Only the first one is, so that an object which closes each one is not asked
-   * for another again and again.
+   * State of the replacement of a lost WebSocket: `possible` until the first one is lost, `due` until another one is
+   * opened, then `used`. Only the first one is replaced, so that an object which closes each one is not asked for another
+   * again and again.
    */
   #replacement: "possible" | "due" | "used" = "possible";
   /**

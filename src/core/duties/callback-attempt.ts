@@ -1,5 +1,5 @@
 import type { Policy } from "../policy.ts";
-import { dueAt, unansweredAttempt } from "../record/callback.ts";
+import { type AttemptResult, dueAt, unansweredAttempt } from "../record/callback.ts";
 import type { EndpointCopy } from "../record/endpoint-copy.ts";
 import { type Account, isTerminal, type TaskRecord, type TerminalTask } from "../record/task.ts";
 import { endpointOf } from "../record/callback-terms.ts";
@@ -75,6 +75,17 @@ export function isRunning(
   return state?.kind === "in_flight" && state.number === number && state.startedAt === startedAt;
 }
 
+/** Tells whether this end of an attempt is stored, so that another report of it is a repetition. */
+export function isEndStored(
+  record: TaskRecord | null,
+  { number, startedAt }: Pick<Delivery, "number" | "startedAt">,
+  { outcome }: Pick<AttemptResult, "outcome">,
+): boolean {
+  const attempts = record !== null && isTerminal(record) ? record.callback?.attempts : undefined;
+  const known = attempts?.find((attempt) => attempt.number === number);
+  return known?.startedAt === startedAt && known.outcome === outcome;
+}
+
 /** Returns the attempt of the callback that has started by this change, to be sent. Null for any other change. */
 export function startedDelivery(before: TaskRecord | null, after: TaskRecord): Delivery | null {
   if (!isTerminal(after) || after.callback?.state.kind !== "in_flight") return null;
@@ -88,8 +99,9 @@ export function startedDelivery(before: TaskRecord | null, after: TaskRecord): D
 }
 
 /**
- * Returns the time before which no call may be under way that could delay the callback: that of the next attempt, or the
- * start of the running one. `Infinity` when there is none.
+ * Returns the time from which no call may be under way that could delay the callback, in Unix milliseconds: that of the
+ * next attempt. While an attempt is running, it is the start of this one, because the next one may be due as soon as it
+ * ends. `Infinity` when there is none.
  */
 export function nextAttemptAt(record: TaskRecord, policy: Policy): number {
   const state = isTerminal(record) ? record.callback?.state : undefined;

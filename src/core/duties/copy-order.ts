@@ -64,10 +64,9 @@ const CLEARANCE_MS = 2_500;
 
 /**
  * Returns the order to copy the outputs of a task, or to delete copies. It is repeated until the object that copies
- * outputs has accepted it.
- * The first order does not come from this duty: it is sent at the same time as the first attempt of the callback
- * (`firstOrderOf`). Null when no copy is to be ordered, and when an attempt of the callback is planned so soon that the
- * order could delay it.
+ * outputs has accepted it. The first order does not come from this duty: after the result it is sent at the same time as
+ * the first attempt of the callback (`firstOrderOf`), and after a deletion by the request that deletes. Null when nothing
+ * is to be ordered, and when an attempt of the callback is planned so soon that the order could delay it.
  */
 export function orderCopies(record: TaskRecord, policy: Policy): Duty<CopyStep> | null {
   if (!isTerminal(record)) return null;

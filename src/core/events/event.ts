@@ -301,7 +301,7 @@ export interface AttemptRestedEvent {
 export interface AttemptEndedEvent extends AttemptResult {
   readonly type: "attempt_ended";
   readonly number: number;
-  /** What the sender of the attempt states. Absent when the attempt is found interrupted, which ends it now. */
+  /** Start and end of the attempt by the clock of its sender. Absent when it is found interrupted, which ends it now. */
   readonly sent?: SentTimes;
 }
 

@@ -79,9 +79,9 @@ export function endCopies(
 }
 
 /**
- * Returns the effect of an order to delete an output, or all that have links of the relay: from then on the relay refuses
- * these links. The copies are deleted by an order to the object that keeps them, which is repeated until it is
- * confirmed.
+ * Returns the effect of an order to delete an output, or all that have links of the relay. The copies are deleted by an
+ * order to the object that keeps them, which is repeated until it is confirmed. The relay refuses the link to a deleted
+ * output as soon as there is no copy.
  */
 export function deleteOutputs(
   record: TaskRecord | null,

@@ -172,8 +172,8 @@ export function pauseEnd(
 /**
  * Returns the callback with the result of the running attempt and, after a failure, with a plan for the next attempt.
  * Null when the attempt with the number `number` is not running.
- * @param sent times that the sender of the attempt states: the attempt has ended at this time, and not when the task's
- * object learns of it. Undefined when it ends now.
+ * @param sent start and end of the attempt by the clock of its sender. Its duration and the next wait count from that
+ * end, and not from the time at which the task's object learns of it. Undefined when the attempt ends now.
  */
 export function closeAttempt(
   callback: Callback,

@@ -115,9 +115,9 @@ export interface Attempt extends AttemptTimes {
   readonly keyName: string | null;
 }
 
-/** The times of an attempt as its sender states them, in Unix milliseconds. */
+/** Start and end of an attempt by the clock of its sender, in Unix milliseconds. */
 export interface SentTimes {
-  /** By its start, an attempt is told from one with its number of an earlier task with the same id. */
+  /** Also distinguishes the attempt from one with the same number of an earlier task with the same id. */
   readonly startedAt: number;
   readonly endedAt: number;
 }

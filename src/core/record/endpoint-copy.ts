@@ -28,7 +28,10 @@ export interface EndpointCopy {
   readonly secret?: EndpointSecret;
 }
 
-/** An endpoint to which attempts of a callback have gone that has another receiver now, without the values of its headers. */
+/**
+ * An endpoint without the values of its headers. Attempts of a callback are stored with it when the callback gets another
+ * receiver.
+ */
 export interface PastEndpoint extends Pick<EndpointCopy, "name" | "secret"> {
   /** Absent when the endpoint had no headers. */
   readonly headers?: Pick<SealedHeaders, "names">;

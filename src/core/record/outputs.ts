@@ -50,7 +50,7 @@ export interface Output {
  * - `lost`: the copy could not be made and was given up.
  * - `streamed`: the output is not copied, because the upstream's link to it needs a key; for each request the relay
  *   fetches the output from the upstream and passes it on.
- * - `deleted`: the output was deleted, and the relay's link is refused.
+ * - `deleted`: the output was deleted. The relay's link to it is refused as soon as there is no copy.
  */
 export type OutputState =
   | { readonly kind: "copying" | "streamed" }
@@ -197,7 +197,10 @@ export function unconfirmedDeletions({ list }: Pick<Outputs, "list">): readonly 
   );
 }
 
-/** Returns the plan of the first order after a result or a deletion, which follows when nothing has done it at once. */
+/**
+ * Returns the plan of the order that follows a result or a deletion unless the order that was sent at once has been
+ * confirmed by then.
+ */
 export function plannedOrder(now: number): Retry {
   return { retryAt: now + REPEAT_ORDER_MS, tries: 0 };
 }

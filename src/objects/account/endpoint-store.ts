@@ -23,7 +23,7 @@ export interface EndpointOrder {
 
 /** An endpoint: a named receiver of callbacks, of an account or of the relay. */
 export interface StoredEndpoint extends Omit<EndpointOrder, "headers" | "hasOwnSecret"> {
-  /** Null when there are none. */
+  /** Headers that are added to each callback. Null when there are none. */
   readonly headers: SealedHeaders | null;
   /** Secret of the endpoint's own that signs. Null when the secret of the account or of the relay does. */
   readonly secret: EndpointSecret | null;

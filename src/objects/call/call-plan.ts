@@ -227,7 +227,7 @@ export function beginCall(queued: QueuedCall, now: number): QueuedCall {
 
 /**
  * Returns the stay of a call that asks again for a place, because the queue may have taken back the one that it had. It
- * asks as another attempt: orders to leave queues as the present one may still be under way, and news of its places too.
+ * asks as another attempt, because orders to leave queues and news of places may still be under way for the present one.
  */
 function askingAgain(stay: CallStay): CallStay {
   return { ...stay, place: null, attempt: stay.attempt + 1 };

@@ -10,8 +10,8 @@ export interface WaitTimes {
 const MOST = 1_000;
 
 /**
- * The waits of the latest grants, in memory only: once the object has left memory, which it does seconds after its last
- * call, those of the submissions that have a place.
+ * The waits of the latest grants. They are in memory only: after the object has left memory, which it does seconds after
+ * its last call, only those of the submissions that have a place are known.
  */
 export class RecentWaits {
   readonly #waitsMs: number[] = [];

@@ -2,7 +2,7 @@ import type { CancelStep } from "../../core/duties/cancel-job.ts";
 import type { IndexRowStep } from "../../core/duties/index-row-write.ts";
 import type { CopyStep } from "../../core/duties/copy-order.ts";
 import type { NoticeStep } from "../../core/duties/operator-notice-send.ts";
-import { attemptInFlight, type Delivery } from "../../core/duties/callback-attempt.ts";
+import { attemptInFlight } from "../../core/duties/callback-attempt.ts";
 import type { LeaveStep } from "../../core/duties/queue-leave.ts";
 import type { ReleaseStep } from "../../core/duties/release.ts";
 import type { CancelAnswer, ChargeAnswer, PollAnswer, TaskEvent } from "../../core/events/event.ts";
@@ -15,7 +15,7 @@ import type { CallStep } from "../../core/step.ts";
 import { hostOf } from "../../core/url.ts";
 import { settledSummary } from "../../core/views/settled-summary.ts";
 import { errorText, type LogLevel, type LogLine } from "../../lib/log.ts";
-import type { EndedAttempt } from "./ended-attempt.ts";
+import type { EndedAttempt, SentAttempt } from "./sender-binding.ts";
 import type { Platform } from "./platform.ts";
 import { isAtRest } from "./pending-alarm.ts";
 
@@ -224,14 +224,14 @@ function levelOfCancel({ kind }: CancelAnswer, { aborted }: AbortSignal): LogLev
  * Returns the log line of an attempt to deliver a callback whose result was not stored, because the task had stored
  * another result of this attempt before, or is gone.
  */
-export function unrecordedAttemptLine({ delivery, result, endedAt }: EndedAttempt): Logged {
-  const durationMs = Math.max(0, endedAt - delivery.startedAt);
-  const line = attemptLine(delivery, result, durationMs, false);
+export function unrecordedAttemptLine({ attempt, result, endedAt }: EndedAttempt): Logged {
+  const durationMs = Math.max(0, endedAt - attempt.startedAt);
+  const line = attemptLine(attempt, result, durationMs, false);
   return { line, level: result.outcome === "delivered" ? "info" : "warn" };
 }
 
 function attemptLine(
-  { taskId, number, url, account, provider }: Attempted,
+  { taskId, number, url, account, provider }: Omit<SentAttempt, "startedAt">,
   result: Pick<AttemptResult, "outcome" | "statusCode" | "cloudflareError" | "cause" | "answer">,
   durationMs: number,
   isRecorded: boolean,
@@ -255,9 +255,6 @@ function attemptLine(
     recorded: isRecorded,
   };
 }
-
-/** What the log line of an attempt says of it besides its end. */
-type Attempted = Pick<Delivery, "taskId" | "number" | "url" | "account" | "provider">;
 
 /** Returns the log line of the attempt to deliver a callback that has ended by this change. Null for any other change. */
 function attemptEndLine(before: TaskRecord | null, after: TaskRecord): Logged | null {

@@ -1,9 +1,8 @@
-import type { Delivery } from "../../core/duties/callback-attempt.ts";
 import type { Poll } from "../../core/duties/poll.ts";
 import type { PollAnswer } from "../../core/events/event.ts";
-import type { AttemptResult } from "../../core/record/callback.ts";
 import { hostOf } from "../../core/url.ts";
 import type { RefusedSubmission } from "./alerts.ts";
+import type { EndedAttempt } from "./sender-binding.ts";
 
 /**
  * The dataset `METRICS` of Analytics Engine, for time series; undefined when it is not bound. A data point costs no
@@ -17,13 +16,13 @@ type TimeSeries = AnalyticsEngineDataset | undefined;
  */
 export function measureAttempt(
   series: TimeSeries,
-  { url, number, startedAt, account, provider }: Omit<Delivery, "body">,
-  result: AttemptResult,
+  { attempt, result, endedAt }: EndedAttempt,
 ): void {
+  const { url, number, startedAt, account, provider } = attempt;
   series?.writeDataPoint({
     indexes: [account?.id ?? ""],
     blobs: [result.outcome, hostOf(url) ?? "", provider ?? "", "attempt"],
-    doubles: [number, Date.now() - startedAt, result.statusCode ?? 0],
+    doubles: [number, endedAt - startedAt, result.statusCode ?? 0],
   });
 }
 

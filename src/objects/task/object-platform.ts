@@ -24,7 +24,7 @@ import { jobObject, ledgerObject, type ObjectNamespaces, outputObject } from "..
 import { type HostPauses, hostPauses } from "../host-pauses.ts";
 import { noteStoredTask, requiredRuntime } from "../placed-runtime.ts";
 import { callbackUrlRulesOf } from "../../config/callback-url-rules.ts";
-import { policyOf, WATCHDOG_MARGIN_MS } from "../../config/task-settings.ts";
+import { policyOf } from "../../config/task-settings.ts";
 import type { Runtime } from "../../config/runtime.ts";
 import { INDEX_TIMEOUT_MS } from "../../index-db/database.ts";
 import { type IndexBindings, sendRow } from "../../index-db/index-row-send.ts";
@@ -45,14 +45,13 @@ import { withinTime } from "../../lib/timeout.ts";
 import { Alerts, type RefusedSubmission } from "./alerts.ts";
 import { measurePoll, measureRefusedSubmission } from "./measure.ts";
 import { type Attachment, ConnectionCalls } from "./connection-calls.ts";
-import type { EndedAttempt } from "./ended-attempt.ts";
 import type { Platform } from "./platform.ts";
 import { leaveQueues, positionIn, tellKeptCall } from "./queue-calls.ts";
 import { JobReader, type ReadJob } from "./job-reader.ts";
 import { RecordStore } from "./record-store.ts";
 import { stateOf } from "./reply.ts";
 import { setRecoveryAlarm } from "../recovery.ts";
-import type { SenderBinding } from "./sender-binding.ts";
+import type { EndedAttempt, SenderBinding } from "./sender-binding.ts";
 import { UpstreamProgress } from "./upstream-progress.ts";
 import { Watchers } from "./watchers.ts";
 
@@ -87,7 +86,7 @@ const NO_TASK = "";
 export const LEDGER_TIMEOUT_MS = 2 * SECOND_MS;
 
 const TIMEOUTS: Timeouts = {
-  watchdogMarginMs: WATCHDOG_MARGIN_MS,
+  watchdogMarginMs: 5 * SECOND_MS,
   ledgerMs: LEDGER_TIMEOUT_MS,
   indexMs: INDEX_TIMEOUT_MS,
 };
@@ -234,7 +233,7 @@ export class ObjectPlatform implements Platform {
     try {
       return await this.#sender.sendCallback(delivery);
     } catch (error) {
-      // Whether the request has left is not known.
+      // The sender may have sent the attempt before it failed, so it is not sent again but found interrupted.
       const { taskId, number } = delivery;
       const line = { event: "sender.failed", task_id: taskId, number, error: errorText(error) };
       log(this.#traced(line), "error");

@@ -12,7 +12,7 @@ import type { CancelAnswer, ChargeAnswer, PollAnswer } from "../../core/events/e
 import type { ProgressCallback } from "../../core/events/progress-callback.ts";
 import type { Settings } from "../../core/policy.ts";
 import type { AttemptResult } from "../../core/record/callback.ts";
-import type { EndedAttempt } from "./ended-attempt.ts";
+import type { EndedAttempt } from "./sender-binding.ts";
 import type { HookReport } from "../../core/events/hook-report.ts";
 import type { TaskRecord } from "../../core/record/task.ts";
 import type { AttachedJob } from "../../core/record/upstream.ts";

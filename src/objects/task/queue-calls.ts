@@ -37,8 +37,8 @@ export async function tellKeptCall(env: ObjectNamespaces, submissionId: string):
 }
 
 /**
- * Returns the best position of a submission in the queues of connections. It waits for a place if it does so in one of
- * them. Null when it waits in none, and when no queue answers in time.
+ * Returns the best position of a submission in the queues of connections. The cause is `no_place` if it is that in one of
+ * them. Null when the submission waits in none, and when no queue answers in time.
  */
 export async function positionIn(
   env: ObjectNamespaces,

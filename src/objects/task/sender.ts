@@ -1,15 +1,15 @@
 import type { Delivery } from "../../core/duties/callback-attempt.ts";
 import { ANSWER_WAIT_MS } from "../../core/policy.ts";
-import { traceIdOf } from "../../core/record/trace.ts";
+import { traceIdOf, traceMember } from "../../core/record/trace.ts";
 import { errorText, log } from "../../lib/log.ts";
 import { withinTime } from "../../lib/timeout.ts";
 import { deliver } from "../../outbound/webhooks.ts";
 import { toListeners } from "../listeners/send-to-listeners.ts";
 import { requiredRuntime } from "../placed-runtime.ts";
 import { Alerts } from "./alerts.ts";
-import type { EndedAttempt } from "./ended-attempt.ts";
 import { measureAttempt } from "./measure.ts";
 import { LEDGER_TIMEOUT_MS, type ObjectBindings } from "./object-platform.ts";
+import type { EndedAttempt, SentAttempt } from "./sender-binding.ts";
 import { type TaskBindings, taskObject } from "./task-stub.ts";
 
 // The calls that leave a task's object. They are made by an entrypoint without state, `Sender` in src/index.ts, which
@@ -19,8 +19,8 @@ import { type TaskBindings, taskObject } from "./task-stub.ts";
 export type SenderEnv = ObjectBindings & TaskBindings;
 
 /**
- * Waits in milliseconds before the tries to report an end. The platform stops the sender 30 s after it has answered the
- * object; an attempt takes up to 24 s of them.
+ * Waits in milliseconds before the tries to report an end. All tries fit into the time that `MAX_CALLBACK_TIMEOUT_MS`
+ * leaves for the report.
  */
 const REPORT_WAITS_MS = [0, 500, 2_000];
 
@@ -43,19 +43,22 @@ export async function sendCallback(
 async function endOf(delivery: Delivery, env: SenderEnv): Promise<EndedAttempt> {
   const runtime = requiredRuntime(env);
   const result = await deliver(delivery, runtime, toListeners(env));
-  const endedAt = Date.now();
-  const { body: _, ...attempt } = delivery;
+  const ended = { attempt: attemptOf(delivery), result, endedAt: Date.now() };
   try {
-    measureAttempt(env.METRICS, attempt, result);
+    measureAttempt(env.METRICS, ended);
     if (result.outcome !== "delivered") {
       const alerts = new Alerts(env, LEDGER_TIMEOUT_MS, (line) => traced(line, delivery));
-      env.startup.waitUntil(alerts.reportFailedAttempt(attempt, runtime));
+      env.startup.waitUntil(alerts.reportFailedAttempt(delivery, runtime));
     }
   } catch (error) {
     // An error while the attempt is measured must not make an attempt that was sent count as `interrupted`.
-    log({ event: "measure.failed", ...about(attempt), error: errorText(error) }, "error");
+    log({ event: "measure.failed", ...about(ended.attempt), error: errorText(error) }, "error");
   }
-  return { delivery: attempt, result, endedAt };
+  return ended;
+}
+
+function attemptOf({ taskId, number, startedAt, url, account, provider, trace }: Delivery) {
+  return { taskId, number, startedAt, url, account, provider, ...traceMember(trace) };
 }
 
 /** Reports the end of an attempt to the task's object, and again if that fails. */
@@ -64,18 +67,18 @@ async function report(ended: EndedAttempt, env: SenderEnv): Promise<void> {
   for (const waitMs of REPORT_WAITS_MS) {
     if (waitMs > 0) await scheduler.wait(waitMs);
     try {
-      await taskObject(env, ended.delivery.taskId).endAttempt(ended);
+      await taskObject(env, ended.attempt.taskId).endAttempt(ended);
       return;
     } catch (error) {
       last = error;
     }
   }
   const { outcome } = ended.result;
-  const line = { event: "callback.unreported", ...about(ended.delivery), outcome };
+  const line = { event: "callback.unreported", ...about(ended.attempt), outcome };
   log({ ...line, error: errorText(last) }, "error");
 }
 
-function about(attempt: EndedAttempt["delivery"]) {
+function about(attempt: SentAttempt) {
   return traced({ task_id: attempt.taskId, number: attempt.number }, attempt);
 }
 

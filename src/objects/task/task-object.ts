@@ -44,7 +44,7 @@ import type { RefusedSubmission } from "./alerts.ts";
 import { type AnswerReply, answerReplyOf, isSubmitter } from "./answer-reply.ts";
 import { accountOf, type Caller, keyNameOf, readerOf } from "./caller.ts";
 import { type ObjectBindings, ObjectPlatform, type Timeouts } from "./object-platform.ts";
-import type { EndedAttempt } from "./ended-attempt.ts";
+import type { EndedAttempt } from "./sender-binding.ts";
 import type { HeldPlace } from "../queue/queue-row.ts";
 import {
   attributed,
@@ -303,8 +303,8 @@ export class TaskObject extends DurableObject<ObjectBindings> {
   }
 
   /**
-   * Deletes an output of the task, or all that have links of the relay: from then on the relay refuses these links, and
-   * the copies are deleted.
+   * Deletes an output of the task, or all that have links of the relay: the copies are deleted, and then the relay
+   * refuses these links.
    * @param number number of the output; null for all.
    * @returns null when the copies are not deleted yet. The deletion is then repeated until it is confirmed.
    */
@@ -319,7 +319,7 @@ export class TaskObject extends DurableObject<ObjectBindings> {
     const isDeleted = applied.kind === "refused" || (await this.#confirmDeletions());
     const outcome = applied.kind === "refused" ? applied.refusal.code : applied.kind;
     const line = { task_id: this.#taskId, number, by: keyNameOf(caller), outcome };
-    const state = isDeleted ? {} : { copies: "kept" };
+    const state = isDeleted ? {} : { copies: "not_deleted" };
     this.#platform.log(() => ({ event: "task.delete_outputs", ...line, ...state }), "info");
     return isDeleted ? applied : null;
   }

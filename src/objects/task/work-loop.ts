@@ -1,6 +1,7 @@
 import {
   attemptInFlight,
   type Delivery,
+  isEndStored,
   isRunning,
   startedDelivery,
 } from "../../core/duties/callback-attempt.ts";
@@ -20,10 +21,10 @@ import { type CallStep, nextStep, type Step, wakeAt } from "../../core/step.ts";
 import { DAY_MS, MINUTE_MS } from "../../core/time.ts";
 import { transition } from "../../core/transition.ts";
 import { linesOfChange, makeCall, unrecordedAttemptLine } from "./calls.ts";
-import { type EndedAttempt, isStored } from "./ended-attempt.ts";
 import type { Platform } from "./platform.ts";
 import { canWatch, isEarlyEnough, type KnownAlarm } from "./pending-alarm.ts";
 import { ProgressCallbacks } from "./progress-callbacks.ts";
+import type { EndedAttempt } from "./sender-binding.ts";
 import { TriedUntil } from "./tried-until.ts";
 
 /**
@@ -329,14 +330,14 @@ export class WorkLoop {
    * and perhaps again. The end of an attempt that is not running any more changes nothing.
    */
   endAttempt(ended: EndedAttempt): Decision {
-    const { delivery, result, endedAt } = ended;
-    const { number, startedAt } = delivery;
+    const { attempt, result, endedAt } = ended;
+    const { number, startedAt } = attempt;
     const sent = { startedAt, endedAt };
     const decision = this.apply({ type: "attempt_ended", number, sent, ...result });
     if (decision.kind === "changed") {
       // A run sets the alarm for the next step; otherwise the watchdog alarm would fire for nothing.
       if (!this.#running) this.#platform.background(this.#start());
-    } else if (!isStored(this.#platform.load(), ended)) {
+    } else if (!isEndStored(this.#platform.load(), attempt, result)) {
       const { line, level } = unrecordedAttemptLine(ended);
       this.#platform.log(() => line, level);
     }

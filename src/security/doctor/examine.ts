@@ -29,7 +29,7 @@ export interface Sent {
   readonly attempts: readonly { readonly number: number; readonly startedAt: number }[];
   /** Returns the header `webhook-signature` with which the relay sends a message to the receiver of the task. */
   readonly sign: (message: SignedMessage) => Promise<string>;
-  /** Whose secrets sign the callback. */
+  /** Owner of the secrets that sign the callback. */
   readonly owner: SecretsOwner;
   /** Secrets and keys that sign the callback. */
   readonly signers: readonly Signer[];
@@ -143,7 +143,7 @@ function signersFor(parts: Parts, signers: readonly Signer[]): Promise<readonly 
 
 /**
  * Returns the message that was sent: the callback of the end or, when the received `webhook-id` says so, one of progress.
- * Of such a one nothing is stored: its percentage is the one that was received or else one for which a signature is valid.
+ * Nothing is stored of the latter: its percentage is the received one or else one for which a signature is valid.
  */
 async function meantBy(given: Parts, sent: Sent): Promise<Meant> {
   if (!PROGRESS_ID.test(given.id)) return { ...sent, id: `msg_${sent.taskId}` };

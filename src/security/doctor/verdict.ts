@@ -154,7 +154,7 @@ const TEXTS: Readonly<Record<FaultCode, Text>> = {
 
 /**
  * Returns the fault of a callback that was not signed with any of the expected secrets.
- * @param owner whose secrets sign the callback.
+ * @param owner owner of the secrets that sign the callback.
  * @param found what has signed it instead; null when that is not known.
  */
 export function wrongSecret(owner: SecretsOwner, found: string | null): Fault {
@@ -166,7 +166,7 @@ export function wrongSecret(owner: SecretsOwner, found: string | null): Fault {
 
 /**
  * Returns the fault of a callback that only secrets have signed which a rotation has replaced.
- * @param owner whose secrets sign the callback.
+ * @param owner owner of the secrets that sign the callback.
  */
 export function oldSecret(owner: SecretsOwner): Fault {
   const { message } = fault("old_secret", ownerName(owner));
@@ -191,7 +191,7 @@ function secretsRoute({ account, endpoint }: SecretsOwner): string {
 
 /**
  * Returns whose secret or key has signed a callback, and whose not: the present secret if it is among the signers.
- * @param owner whose secrets sign the callback.
+ * @param owner owner of the secrets that sign the callback.
  */
 export function signedWithText(owner: SecretsOwner, signedBy: readonly Signer[]): string {
   const names = signedBy.map(({ name }) => name);
@@ -204,7 +204,7 @@ export function signedWithText(owner: SecretsOwner, signedBy: readonly Signer[])
   return `${which} of ${ownerName(owner)}, not ${otherThan(owner)}`;
 }
 
-/** Returns the secret for which that of an owner is most easily taken. */
+/** Returns, as words, the secret that is most easily mistaken for that of an owner. */
 function otherThan({ account, endpoint }: SecretsOwner): string {
   if (account === null)
     return endpoint === null ? "that of an account" : "that of the relay itself";

@@ -93,6 +93,20 @@ export function submitUnknown({ index }: Facts): readonly Trouble[] {
   ];
 }
 
+/** Finds outputs that are not copied although their tasks have completed more than a quarter of an hour ago. */
+export function copiesLate({ index }: Facts): readonly Trouble[] {
+  const { lateTasks = 0, isCapped = false, oldestAt = null } = index?.copies ?? {};
+  if (lateTasks === 0 || oldestAt === null) return [];
+  return [
+    trouble({
+      severity: "warning",
+      detail: "Outputs of these tasks have not been copied for more than 15 minutes.",
+      since: toSeconds(oldestAt),
+      tasks: { count: lateTasks, is_capped: isCapped },
+    }),
+  ];
+}
+
 /**
  * Finds open tasks for which more than half of the time from their creation to their deadline has passed. Tasks of
  * which it is unknown whether their submission has started a job are left out, because they end before the deadline.

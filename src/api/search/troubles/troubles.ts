@@ -3,6 +3,7 @@ import { quantile } from "../../../index-db/buckets.ts";
 import { histogramOf } from "../../../index-db/found-late.ts";
 import { ALMOST_FULL_SHARE, FILLING_SHARE, MAX_INDEX_BYTES } from "../../../index-db/limits.ts";
 import {
+  copiesLate,
   deadlineNear,
   hostFailing,
   keyRefused,
@@ -86,20 +87,6 @@ function queueWaits({ connections, now }: Facts): readonly Trouble[] {
   });
 }
 
-/** Finds outputs that are not copied although their tasks have completed more than a quarter of an hour ago. */
-function copiesLate({ index }: Facts): readonly Trouble[] {
-  const { lateTasks = 0, isCapped = false, oldestAt = null } = index?.copies ?? {};
-  if (lateTasks === 0 || oldestAt === null) return [];
-  return [
-    trouble({
-      severity: "warning",
-      detail: "Outputs of these tasks have not been copied for more than 15 minutes.",
-      since: toSeconds(oldestAt),
-      tasks: { count: lateTasks, is_capped: isCapped },
-    }),
-  ];
-}
-
 function indexLagging({ index, now }: Facts): readonly Trouble[] {
   const lags = (index?.counts.latencies ?? []).filter(
     ({ measure, hour }) => measure === "index" && hour > now - 2 * HOUR_MS,
@@ -156,18 +143,19 @@ function paused({ isPaused }: Facts): readonly Trouble[] {
 
 /** Finds the hosts to which no callbacks are sent because somebody has paused them. */
 function hostPaused({ pausedHosts }: Facts): readonly Trouble[] {
-  return pausedHosts.map(({ host, since, until, by }) =>
-    trouble({
+  return pausedHosts.map(({ host, since, until, by }) => {
+    const name = encodeURIComponent(host);
+    return trouble({
       severity: "warning",
       detail: `Callbacks to ${host} wait: the host is paused.`,
       since: toSeconds(since),
       subject: { host, paused_until: toSeconds(until), by },
       actions: [
-        get("inspect", `/v1/hosts/${host}`),
-        get("list", `/v1/tasks?callback=paused&host=${host}`),
+        get("inspect", `/v1/hosts/${name}`),
+        get("list", `/v1/tasks?callback=paused&host=${name}`),
       ],
-    }),
-  );
+    });
+  });
 }
 
 /** Finds doubtful settings of the relay, except `PAUSED`, which the rule `paused` reports. */
