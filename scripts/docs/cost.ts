@@ -483,10 +483,14 @@ function assumed(): string {
   const { cpuMsPerRequest, cpuMsPerAttempt, cpuMsPerComment, secondsPerObjectRequest } = ASSUMED;
   const { secondsPerPoll, secondsPerIndexWrite, objectBytes, objectDays } = ASSUMED;
   const { indexRowBytes, indexRowDays, copyMbPerSecond, slowCopyMbPerSecond } = ASSUMED;
+  const requestDollars = perMillion({ durationGbS: secondsPerObjectRequest * OBJECT_GB });
+  const pollDollars = perMillion({ durationGbS: secondsPerPoll * OBJECT_GB });
+  const cpuDollars = perMillion({ cpuMs: cpuMsPerRequest });
   return [
     `- ${cpuMsPerRequest} ms of CPU per request to the Worker, ${cpuMsPerAttempt} ms per attempt of a callback, ${cpuMsPerComment} ms per comment that keeps a stream open;`,
-    `- time for which an object is awake and billed: ${secondsPerObjectRequest * 1_000} ms per request or alarm, ${ANSWER_WAIT_MS / 1_000} s per attempt, whose receiver takes ${RECEIVER_MS / 1_000} s, ${secondsPerPoll} s per poll, ${secondsPerIndexWrite} s per write to the index; the object that copies outputs also as long as they take at ${copyMbPerSecond} MB a second. This assumption is the weakest, so that tables with outputs have both sums: an upstream on another continent may send ${slowCopyMbPerSecond} MB a second. With twice the time per request and half the CPU no other line moves by more than $0.20, that of many polls by $3;`,
-    `- storage: ${objectBytes.toLocaleString("en-US")} bytes per object for ${objectDays} days (an empty database of an object takes that much), ${indexRowBytes} bytes in D1 for ${indexRowDays} days.`,
+    `- time for which an object is awake and billed: ${secondsPerObjectRequest * 1_000} ms per request or alarm, ${ANSWER_WAIT_MS / 1_000} s per attempt (the receiver takes ${RECEIVER_MS / 1_000} s), ${secondsPerPoll} s per poll, ${secondsPerIndexWrite} s per write to the index; the object that copies outputs also as long as they take at ${copyMbPerSecond} MB a second. This rate is the weakest assumption, so tables with outputs have both sums: an upstream on another continent may send ${slowCopyMbPerSecond} MB a second;`,
+    `- storage: ${objectBytes.toLocaleString("en-US")} bytes per object for ${objectDays} days (an empty database of an object takes that much), ${indexRowBytes} bytes in D1 for ${indexRowDays} days.\n`,
+    `Twice the time per request would add ${money(requestDollars)} to the price of a million tasks for each object request of a task, twice the time per poll ${money(pollDollars)} for each poll, and twice the CPU per request ${money(cpuDollars)} for each request to the Worker.`,
   ].join("\n");
 }
 

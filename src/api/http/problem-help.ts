@@ -203,7 +203,7 @@ export const PROBLEM_HELP: Readonly<Record<ProblemCode, ProblemHelp>> = {
   },
   not_configured: {
     cause:
-      "A variable or secret is missing or malformed, or the task would get a hook URL, PUBLIC_URL is not set and the request has not come over HTTPS from Cloudflare, or the answer of a call with Prefer: respond-async could not be kept without the bucket OUTPUTS and PUBLIC_URL. The member detail names it. Nothing was stored.",
+      "A variable or secret is missing or malformed, or the task would get a hook URL while PUBLIC_URL is not set and the request has not come over HTTPS from Cloudflare, or the answer of a call with Prefer: respond-async could not be kept without the bucket OUTPUTS and PUBLIC_URL. The member detail names it. Nothing was stored.",
     cure: "Set the variables that detail names and deploy again; npm run deploy:first sets PUBLIC_URL. Locally, npm run setup writes the missing secrets.",
   },
   stored_by_earlier_build: {

@@ -23,7 +23,7 @@ export const registerTaskDescription = {
   audience: "client",
   summary: "Register a task before it is submitted upstream, and charge its price",
   details:
-    "Repeating the same registration changes nothing. Without `id`, an `Idempotency-Key` derives the id, so that a repeated registration finds its task. With `provider` the answer has the `hook_url` for the provider, and in `hook_parameter` the field of its submit call that takes it. A provider with hooks needs the variable `PUBLIC_URL`: without it the registration is refused with `not_configured` before anything is stored, unless it was sent to this machine.",
+    "Repeating the same registration changes nothing. Without `id`, an `Idempotency-Key` derives the id, so that a repeated registration finds its task. With `provider` the answer has the `hook_url` for the provider, and in `hook_parameter` the field of its submit call that takes it. A provider with hooks needs the variable `PUBLIC_URL`: without it the registration is refused with `not_configured` before anything is stored, unless it has come over HTTPS from Cloudflare or was sent to this machine.",
   request: {
     headers: ["Idempotency-Key"],
     example: REGISTRATION,
