@@ -16,7 +16,7 @@ import {
   putEndpoint,
   putSecretEndpoint,
 } from "./endpoints.ts";
-import { stored, untilIdle, wake } from "./objects.ts";
+import { restart, stored, untilIdle, wake } from "./objects.ts";
 import type { Sent } from "./outside.ts";
 import { aReceiver, requestAt, status } from "./receiver.ts";
 import { started } from "./started.ts";
@@ -155,6 +155,34 @@ it("an endpoint keeps its headers when its change says so and leaves its URL; wi
   await putEndpoint("orders", {}, { account });
   const replaced = await putEndpoint("orders", keep, { account });
   expect(await refusal(replaced)).toEqual(invalid("/keep_headers"));
+});
+
+it("an endpoint may have a name of 40 characters, eight headers, a value of 4,096 characters, and ten waits or the word day", async () => {
+  const headers = { ...Object.fromEntries(many(7)), "X-Long": "a".repeat(4_096) };
+  const account = await anAccount();
+  const waits = [...Array.from({ length: 9 }, () => 0), 86_400];
+  for (const [given, schedule_s] of [
+    [waits, waits],
+    ["day", [0, 5, 300, 1_800, 7_200, 18_000, 36_000, 36_000]],
+  ]) {
+    const settings = { headers, schedule_s: given };
+    const response = await putEndpoint("a".repeat(40), settings, { account });
+    expect(await response.json()).toMatchObject({ headers: Object.keys(headers), schedule_s });
+  }
+});
+
+it("an account may have 20 endpoints, of which each may still be replaced; after a deletion there is room for another", async () => {
+  const account = await anAccount();
+  const statusOf = async (number: number) =>
+    (await putEndpoint(`e-${number}`, {}, { account })).status;
+  for (let number = 1; number <= 20; number++) expect(await statusOf(number)).toBe(201);
+  expect(await refusal(await putEndpoint("e-21", {}, { account }))).toEqual({
+    status: 409,
+    code: "endpoints_full",
+  });
+  expect(await statusOf(20)).toBe(200);
+  await deleteEndpoint("e-1", { account });
+  expect(await statusOf(21)).toBe(201);
 });
 
 it.each(["Orders", "a_b", "a".repeat(41)])("the endpoint name %j is refused", async (name) => {
@@ -493,6 +521,25 @@ it("headers that no relay secret can decrypt any more block the attempt, and the
   expect(JSON.stringify(warned.mock.calls)).toContain("callback.headers_unreadable");
   expect(received).toEqual([]);
   expect(await read(id)).toMatchObject({ callback: { endpoint: "sealed" } });
+});
+
+it("nothing is sent to an endpoint whose URL the relay's settings forbid since its creation: the attempt of a task is blocked, and a test and a redelivery are refused", async () => {
+  const received = aReceiver();
+  await putEndpoint("forbidden");
+  const id = await register({ callback_url: "endpoint:forbidden" });
+  const later = { ...env, PUBLIC_URL: new URL(ENDPOINT_URL).origin };
+  await restart(id, later);
+  await finish(aCompletion(id));
+  expect(await read(id)).toMatchObject({
+    callback: { endpoint: "forbidden", attempts: [{ outcome: "blocked" }] },
+  });
+  const body = { endpoint: "forbidden" };
+  const orders = ["/v1/callbacks/test", `/v1/tasks/${id}/redeliver`];
+  const answers = orders.map((path) => callWith(later, path, { body }));
+  for (const answer of await Promise.all(answers)) {
+    expect(await refusal(answer)).toEqual(invalid("/endpoint"));
+  }
+  expect(received).toEqual([]);
 });
 
 it("a deleted account has no endpoints, and stores none", async () => {
