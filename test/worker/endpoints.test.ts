@@ -63,6 +63,14 @@ async function secretsAt(path: string) {
   return Secrets.parse(await (await call(`${path}/signing-secrets`)).json());
 }
 
+/** Returns the endpoints of an account as they are stored. */
+async function storedEndpointsOf(account: string): Promise<readonly unknown[]> {
+  const profile = profileObject(await started(env), account);
+  return runInDurableObject(profile, (_, { storage }) =>
+    Array.from(storage.kv.list({ prefix: "endpoint:" }), ([, endpoint]) => endpoint),
+  );
+}
+
 /** Tells whether a callback is signed with a secret. */
 function isSignedWith({ body, headers }: Sent, secret: string | undefined): boolean {
   try {
@@ -504,8 +512,9 @@ it("no answer, record or log line contains the value of an endpoint's header, al
   answers.push(await post("/v1/callbacks/test", { endpoint: "orders" }, { key }));
   const texts = await Promise.all(answers.map((answer) => answer.text()));
   expect(texts.join()).toContain("you sent …");
-  const kept = await stored(id);
-  const seen = [...texts, JSON.stringify(kept), JSON.stringify(logged.map(({ mock }) => mock))];
+  const kept = JSON.stringify([await stored(id), await storedEndpointsOf(account)]);
+  expect(await storedEndpointsOf(account)).toHaveLength(1);
+  const seen = [...texts, kept, JSON.stringify(logged.map(({ mock }) => mock))];
   expect(seen.filter((text) => text.includes(cut))).toEqual([]);
 });
 
@@ -550,11 +559,7 @@ it("a deleted account has no endpoints, and stores none", async () => {
   await callWith(isolate, path, { method: "DELETE" });
   expect((await call(endpointPath("orders", account))).status).toBe(404);
   expect((await putEndpoint("orders", {}, { account })).status).toBe(404);
-  const profile = profileObject(await started(env), account);
-  const left = await runInDurableObject(profile, (_, { storage }) =>
-    Array.from(storage.kv.list({ prefix: "endpoint:" })),
-  );
-  expect(left).toEqual([]);
+  expect(await storedEndpointsOf(account)).toEqual([]);
 });
 
 function many(count: number): [string, string][] {
