@@ -226,15 +226,16 @@ it("GET /metrics counts tasks by status and model, callbacks by outcome and host
 
 it("GET /metrics has the places of each connection with a limit, who waits, and for how long", async () => {
   const name = `ark-${crypto.randomUUID().slice(0, 8)}`;
-  const entry = { provider: "ark", key: "test-only-ark-key", in_flight: 1 };
+  const entry = { provider: "ark", key: "test-only-ark-key", in_flight: 2 };
   const idle = `${name}-idle`;
-  const CONNECTIONS = JSON.stringify({ [name]: entry, [idle]: { ...entry, in_flight: 2 } });
+  const CONNECTIONS = JSON.stringify({ [name]: entry, [idle]: { ...entry, in_flight: 3 } });
   const value = await started({ ...env, CONNECTIONS });
   const stub = queueObject(value, name);
   await runInDurableObject(stub, (instance) => Object.defineProperty(instance, "env", { value }));
-  for (const submissionId of ["a", "b", "c"]) {
+  // The first has asked elsewhere before, so that it gets its place after a wait.
+  for (const [submissionId, waitedMs] of Object.entries({ a: 2_500, b: 0, c: 0, d: 0 })) {
     const order = { submissionId, taskId: submissionId, account: null, via: name, attempt: 1 };
-    await stub.ask({ ...order, since: Date.now(), mayWait: true });
+    await stub.ask({ ...order, since: Date.now() - waitedMs, mayWait: true });
     pass(1_500);
   }
   const both = (of: number, ofIdle: number) => [
@@ -243,8 +244,8 @@ it("GET /metrics has the places of each connection with a limit, who waits, and 
   ];
   expect(await metrics({ CONNECTIONS })).toEqual(
     expect.arrayContaining([
-      ...gauge("places_permitted", "Jobs that a connection may have in flight.", ...both(1, 2)),
-      ...gauge("places_held", "Jobs that a connection has in flight.", ...both(1, 0)),
+      ...gauge("places_permitted", "Jobs that a connection may have in flight.", ...both(2, 3)),
+      ...gauge("places_held", "Jobs that a connection has in flight.", ...both(2, 0)),
       ...gauge("queue_waiting", "Submissions that wait for a place.", ...both(2, 0)),
       ...gauge(
         "queue_oldest_seconds",
@@ -255,7 +256,7 @@ it("GET /metrics has the places of each connection with a limit, who waits, and 
         "queue_wait_seconds",
         "Waits of the submissions that got the latest places.",
         `{connection="${name}",quantile="0.5"} 0`,
-        `{connection="${name}",quantile="0.99"} 0`,
+        `{connection="${name}",quantile="0.99"} 2.5`,
       ),
     ]),
   );

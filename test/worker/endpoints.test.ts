@@ -16,7 +16,7 @@ import {
   putEndpoint,
   putSecretEndpoint,
 } from "./endpoints.ts";
-import { stored, untilIdle, wake } from "./objects.ts";
+import { restart, stored, untilIdle, wake } from "./objects.ts";
 import type { Sent } from "./outside.ts";
 import { aReceiver, requestAt, status } from "./receiver.ts";
 import { started } from "./started.ts";
@@ -61,6 +61,14 @@ function addressed(account: string, name = "orders", fields: object = {}): Promi
 
 async function secretsAt(path: string) {
   return Secrets.parse(await (await call(`${path}/signing-secrets`)).json());
+}
+
+/** Returns the endpoints of an account as they are stored. */
+async function storedEndpointsOf(account: string): Promise<readonly unknown[]> {
+  const profile = profileObject(await started(env), account);
+  return runInDurableObject(profile, (_, { storage }) =>
+    Array.from(storage.kv.list({ prefix: "endpoint:" }), ([, endpoint]) => endpoint),
+  );
 }
 
 /** Tells whether a callback is signed with a secret. */
@@ -155,6 +163,34 @@ it("an endpoint keeps its headers when its change says so and leaves its URL; wi
   await putEndpoint("orders", {}, { account });
   const replaced = await putEndpoint("orders", keep, { account });
   expect(await refusal(replaced)).toEqual(invalid("/keep_headers"));
+});
+
+it("an endpoint may have a name of 40 characters, eight headers, a value of 4,096 characters, and ten waits or the word day", async () => {
+  const headers = { ...Object.fromEntries(many(7)), "X-Long": "a".repeat(4_096) };
+  const account = await anAccount();
+  const waits = [...Array.from({ length: 9 }, () => 0), 86_400];
+  for (const [given, schedule_s] of [
+    [waits, waits],
+    ["day", [0, 5, 300, 1_800, 7_200, 18_000, 36_000, 36_000]],
+  ]) {
+    const settings = { headers, schedule_s: given };
+    const response = await putEndpoint("a".repeat(40), settings, { account });
+    expect(await response.json()).toMatchObject({ headers: Object.keys(headers), schedule_s });
+  }
+});
+
+it("an account may have 20 endpoints, of which each may still be replaced; after a deletion there is room for another", async () => {
+  const account = await anAccount();
+  const statusOf = async (number: number) =>
+    (await putEndpoint(`e-${number}`, {}, { account })).status;
+  for (let number = 1; number <= 20; number++) expect(await statusOf(number)).toBe(201);
+  expect(await refusal(await putEndpoint("e-21", {}, { account }))).toEqual({
+    status: 409,
+    code: "endpoints_full",
+  });
+  expect(await statusOf(20)).toBe(200);
+  await deleteEndpoint("e-1", { account });
+  expect(await statusOf(21)).toBe(201);
 });
 
 it.each(["Orders", "a_b", "a".repeat(41)])("the endpoint name %j is refused", async (name) => {
@@ -476,8 +512,9 @@ it("no answer, record or log line contains the value of an endpoint's header, al
   answers.push(await post("/v1/callbacks/test", { endpoint: "orders" }, { key }));
   const texts = await Promise.all(answers.map((answer) => answer.text()));
   expect(texts.join()).toContain("you sent …");
-  const kept = await stored(id);
-  const seen = [...texts, JSON.stringify(kept), JSON.stringify(logged.map(({ mock }) => mock))];
+  const kept = JSON.stringify([await stored(id), await storedEndpointsOf(account)]);
+  expect(await storedEndpointsOf(account)).toHaveLength(1);
+  const seen = [...texts, kept, JSON.stringify(logged.map(({ mock }) => mock))];
   expect(seen.filter((text) => text.includes(cut))).toEqual([]);
 });
 
@@ -495,6 +532,25 @@ it("headers that no relay secret can decrypt any more block the attempt, and the
   expect(await read(id)).toMatchObject({ callback: { endpoint: "sealed" } });
 });
 
+it("nothing is sent to an endpoint whose URL the relay's settings forbid since its creation: the attempt of a task is blocked, and a test and a redelivery are refused", async () => {
+  const received = aReceiver();
+  await putEndpoint("forbidden");
+  const id = await register({ callback_url: "endpoint:forbidden" });
+  const later = { ...env, PUBLIC_URL: new URL(ENDPOINT_URL).origin };
+  await restart(id, later);
+  await finish(aCompletion(id));
+  expect(await read(id)).toMatchObject({
+    callback: { endpoint: "forbidden", attempts: [{ outcome: "blocked" }] },
+  });
+  const body = { endpoint: "forbidden" };
+  const orders = ["/v1/callbacks/test", `/v1/tasks/${id}/redeliver`];
+  const answers = orders.map((path) => callWith(later, path, { body }));
+  for (const answer of await Promise.all(answers)) {
+    expect(await refusal(answer)).toEqual(invalid("/endpoint"));
+  }
+  expect(received).toEqual([]);
+});
+
 it("a deleted account has no endpoints, and stores none", async () => {
   const account = await anAccount();
   await putEndpoint("orders", {}, { account });
@@ -503,11 +559,7 @@ it("a deleted account has no endpoints, and stores none", async () => {
   await callWith(isolate, path, { method: "DELETE" });
   expect((await call(endpointPath("orders", account))).status).toBe(404);
   expect((await putEndpoint("orders", {}, { account })).status).toBe(404);
-  const profile = profileObject(await started(env), account);
-  const left = await runInDurableObject(profile, (_, { storage }) =>
-    Array.from(storage.kv.list({ prefix: "endpoint:" })),
-  );
-  expect(left).toEqual([]);
+  expect(await storedEndpointsOf(account)).toEqual([]);
 });
 
 function many(count: number): [string, string][] {

@@ -261,6 +261,11 @@ it.each(["*", "*.example.com", "a%20b", "a%2Fb", "user%40example.com", "example.
   },
 );
 
+it("PUT /v1/hosts/{host}/pause takes a time up to 7 days ahead", async () => {
+  const response = await pause(aHost(), { until: START_S + 7 * DAY_S });
+  expect(await response.json()).toMatchObject({ paused_until: START_S + 7 * DAY_S });
+});
+
 it("PUT /v1/hosts/{host}/pause takes the host in any spelling, and with a port of its own", async () => {
   const host = aHost();
   const spelt = await pause(`${host.toUpperCase()}:443`, { until: null });

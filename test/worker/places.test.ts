@@ -27,9 +27,9 @@ async function aQueue(connection: string) {
   const stub = queueObject(env, connection);
   const value = await started(RELAY);
   await runInDurableObject(stub, (instance) => Object.defineProperty(instance, "env", { value }));
-  const ask = (submissionId: string, account: string | null) => {
+  const ask = (submissionId: string, account: string | null, waitedMs = 0) => {
     const order = { submissionId, taskId: crypto.randomUUID(), account, via: connection };
-    return stub.ask({ ...order, attempt: 1, since: Date.now(), mayWait: true });
+    return stub.ask({ ...order, attempt: 1, since: Date.now() - waitedMs, mayWait: true });
   };
   return { stub, ask };
 }
@@ -48,18 +48,19 @@ async function rowOf(connection: string): Promise<string> {
 
 it("GET /healthz and the console's page of providers show, of each connection with a limit and each member of a pool, the places, who waits, and cool-downs", async () => {
   const { stub, ask } = await aQueue(FULL);
-  for (const id of ["a", "b", "c"]) await ask(id, "acme");
+  await ask("a", "acme", 4_000);
+  for (const id of ["b", "c"]) await ask(id, "acme");
   pass(30_000);
   await ask("d", null);
   expect(await healthOf()).toMatchObject({
     [FULL]: {
       in_flight: 2,
-      places: { held: 2, waiting: 2, oldest_since: SINCE_S, wait_ms: { p50: 0, p99: 0 } },
+      places: { held: 2, waiting: 2, oldest_since: SINCE_S, wait_ms: { p50: 0, p99: 4_000 } },
     },
     [MEMBER]: { places: { held: 0, waiting: 0 } },
   });
   expect(await rowOf(FULL)).toMatch(
-    /2 of 2 2, the first came 30 s ago .* acme : 1 first came 30 s ago , has 2 places operator: 1 first came now , has 0 places none /,
+    /2 of 2 2, the first came 30 s ago latest grants: median 0 ms, 99 % 4 s acme : 1 first came 30 s ago , has 2 places operator: 1 first came now , has 0 places none /,
   );
   expect(await rowOf(MEMBER)).toMatch(/0, no limit .* nobody /);
   const refused = { attempt: 1, retryAfterMs: null } as const;

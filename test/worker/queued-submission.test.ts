@@ -48,6 +48,21 @@ async function placesAt(connection: string) {
   return (await env.QUEUES.getByName(connection).state()).held;
 }
 
+/** Cancels a task with a place, while its queues cannot be reached; the place is not given back. */
+async function cancelUnheard(): Promise<Submitted> {
+  aReceiver();
+  const task = await submitted(CALL);
+  await ask(task, MEMBER_A);
+  const left = vi.spyOn(QueueObject.prototype, "leave").mockImplementation(() => {
+    throw new Error("unreachable");
+  });
+  await cancel(task.id);
+  await until(() => left.mock.calls.length === MEMBERS.length);
+  left.mockRestore();
+  expect(await placesAt(MEMBER_A)).toBe(1);
+  return task;
+}
+
 describe("a task whose call waits in the queues of a pool", () => {
   it("shows the best position, and another ETag to its account when only the position changes", async () => {
     const account = await anAccount();
@@ -115,34 +130,17 @@ describe("a task whose call waits in the queues of a pool", () => {
   });
 
   it("gives its places back by its alarm when the queues could not be reached at its end", async () => {
-    aReceiver();
-    const task = await submitted(CALL);
-    await ask(task, MEMBER_A);
-    const left = vi.spyOn(QueueObject.prototype, "leave").mockImplementation(() => {
-      throw new Error("unreachable");
-    });
-    await cancel(task.id);
-    await until(() => left.mock.calls.length === 2);
-    left.mockRestore();
-    expect(await placesAt(MEMBER_A)).toBe(1);
+    const { id } = await cancelUnheard();
     await until(async () => {
-      await wake(task.id, 5_000);
+      await wake(id, 5_000);
       return (await placesAt(MEMBER_A)) === 0;
     });
   });
 });
 
 it("a task that is erased leaves the queues that could not be reached at its end", async () => {
-  aReceiver();
-  const task = await submitted(CALL);
-  await ask(task, MEMBER_A);
-  const left = vi.spyOn(QueueObject.prototype, "leave").mockImplementation(() => {
-    throw new Error("unreachable");
-  });
-  await cancel(task.id);
-  await until(() => left.mock.calls.length === 2);
-  left.mockRestore();
-  expect((await erase(task.id)).status).toBe(204);
+  const { id } = await cancelUnheard();
+  expect((await erase(id)).status).toBe(204);
   expect(await placesAt(MEMBER_A)).toBe(0);
 });
 

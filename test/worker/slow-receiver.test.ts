@@ -105,16 +105,34 @@ it("an end that is reported after the watchdog alarm has found the attempt inter
   expect(await read(id)).toMatchObject({ callback: { attempts } });
 });
 
-it("an end that is reported after the task was erased creates no task, and does not end the attempt with the same number of a later task with its id", async () => {
-  const { answer } = aSlowReceiver(never);
+/** Reports the end of the attempt of an erased task. @returns what is stored under its id before and after. */
+async function reportLate(id: string, answer: () => void) {
+  const ends = vi.spyOn(TaskObject.prototype, "endAttempt");
+  const before = await stored(id);
+  answer();
+  await until(() => ends.mock.results.length === 1);
+  return [before, await stored(id)];
+}
+
+/** Completes a task whose attempt the watchdog alarm finds interrupted, and erases it. */
+async function erased(): Promise<string> {
   const id = await sending({ callback_schedule_s: [0] });
   await wake(id, WATCHDOG_MS);
   expect((await erase(id)).status).toBe(204);
-  expect(await stored(id)).toEqual(NOTHING);
-  const ends = vi.spyOn(TaskObject.prototype, "endAttempt");
+  return id;
+}
+
+it("an end that is reported after the task was erased creates no task", async () => {
+  const { answer } = aSlowReceiver();
+  const id = await erased();
+  expect(await reportLate(id, () => answer(204))).toEqual([NOTHING, NOTHING]);
+});
+
+it("an end that is reported after the task was erased does not end the attempt with the same number of a later task with its id", async () => {
+  const { answer } = aSlowReceiver(never);
+  const id = await erased();
   await sending({ callback_schedule_s: [0] }, id);
-  const before = await stored(id);
-  answer(204);
-  await until(() => ends.mock.results.length === 1);
-  expect(await stored(id)).toEqual(before);
+  const [before, after] = await reportLate(id, () => answer(204));
+  expect(before).toMatchObject({ record: { callback: { state: { kind: "in_flight" } } } });
+  expect(after).toEqual(before);
 });
