@@ -222,7 +222,7 @@ it("in the console, an operator rotates the secret of an endpoint, and pauses an
   await sendTest(page);
 });
 
-it("the console's page of a host names the endpoints behind it, of accounts and of the relay, and leads to them", async () => {
+it("the console's page of a host names the endpoints whose URL leads to the host, of accounts and of the relay, and links to them", async () => {
   const own = await Receiver.start();
   const url = own.at("/", TAKEN);
   await putEndpoint("/v1/accounts/other/endpoints/shop", { url });
@@ -241,7 +241,7 @@ it("the console's page of a host names the endpoints behind it, of accounts and 
   await logIn(page, "/hosts", OPERATE_KEY);
   await page.getByRole("link", { name: "Endpoints of the relay" }).click();
   expect(await page.locator("#endpoint-back-office").innerText()).toContain(host);
-  const panel = page.locator("section", { hasText: "Endpoints behind it" });
+  const panel = page.locator("section", { hasText: "Endpoints at this host" });
   for (let tries = 0; tries < 100 && (await panel.locator("li").count()) < 2; tries++) {
     await sleep(100);
     await page.goto(`/hosts/${host}`);

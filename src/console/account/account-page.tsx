@@ -46,8 +46,8 @@ const DONE: Readonly<Record<string, string>> = {
 };
 
 /**
- * The page of an account. It shows the balance, the ledger, the API keys, the endpoints and the callback secrets, as far as the
- * viewer may see them.
+ * The page of an account. It shows the balance, the ledger, the API keys, the endpoints and the callback secrets, as far
+ * as the viewer may see them.
  */
 export const accountPage = viewerPage("accountPage", "/accounts/{account}", "read", (visit) =>
   showAccount(visit, null),

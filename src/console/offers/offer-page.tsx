@@ -7,7 +7,7 @@ import { listOfferVersions, readOffer, unknownOffer } from "../../api/offers/rea
 import { formOfOffer } from "../../config/offers.ts";
 import type { KnownOffer } from "../../core/offers/offer-book.ts";
 import { may } from "../../objects/task/caller.ts";
-import { type FormFault, withFaultsIn } from "../http/forms.ts";
+import { type FormFault, withFaultsIn, withoutFaults } from "../http/forms.ts";
 import { html, seeOther } from "../http/html-answer.ts";
 import { formAction, type FormVisit, viewerPage, type ViewerVisit } from "../http/page.ts";
 import { frameOf, Layout } from "../layout/layout.tsx";
@@ -218,7 +218,7 @@ function EditForm({ visit, shown, sent }: EditFormProps) {
   const { offer: name } = visit.params;
   const written =
     shown?.offer == null ? new URLSearchParams() : typedOffer(formOfOffer(shown.offer));
-  const state = sent ?? { form: EDIT, typed: written, issues: new Map(), text: null };
+  const state = sent ?? withoutFaults(EDIT, written);
   const version = shown?.stored?.version;
   const etag = state.typed.get("if_match") ?? (version === undefined ? "" : etagOf(version));
   return (
@@ -306,7 +306,7 @@ export const tryOfferForm = formAction(
         throw new Error("a trial has no outcome");
       }
       const tried = { offer: result.view.offer, outcome: result.view.try };
-      return showOffer(visit, { form: EDIT, typed: form, issues: new Map(), text: null }, tried);
+      return showOffer(visit, withoutFaults(EDIT, form), tried);
     }),
 );
 
