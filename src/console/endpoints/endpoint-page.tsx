@@ -19,7 +19,7 @@ import { ApiDialog } from "../parts/api-dialog.tsx";
 import { DialogButton } from "../parts/dialog.tsx";
 import { FormIssue, Select } from "../parts/field.tsx";
 import { FormDialog } from "../parts/form-dialog.tsx";
-import { Notice } from "../parts/notice.tsx";
+import { Confirmation } from "../parts/notice.tsx";
 import { PageHead, Panel } from "../parts/page-head.tsx";
 import { Time } from "../parts/shown-time.tsx";
 import { Outcome, SAMPLES } from "../send-test/send-test-page.tsx";
@@ -161,9 +161,10 @@ function KnownEndpoint(state: KnownState) {
     known: { stored, host },
   } = state;
   const { scheduleMs } = stored;
+  const { done = "" } = readQuery(Query, visit.url);
   return (
     <>
-      <Confirmation visit={visit} />
+      <Confirmation done={done} texts={DONE} />
       {host === null ? null : (
         <PauseNotice {...host.pause} mayResume={host.mayPause} now={Date.now()} />
       )}
@@ -237,12 +238,6 @@ function Buttons({ place: { account, name }, visit: { url }, known: { host } }: 
       </FormDialog>
     </>
   );
-}
-
-function Confirmation({ visit: { url } }: Pick<PageState, "visit">) {
-  const { done = "" } = readQuery(Query, url);
-  const said = DONE[done];
-  return said === undefined ? null : <Notice tone="ok" icon="check" title={said} />;
 }
 
 /** The host of an endpoint, whether it is paused, and whether the viewer may pause it. */

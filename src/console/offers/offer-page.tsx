@@ -16,7 +16,7 @@ import { Code, indentedJson } from "../parts/code.tsx";
 import { DialogButton } from "../parts/dialog.tsx";
 import { Field, FormIssue, TextField } from "../parts/field.tsx";
 import { FormDialog } from "../parts/form-dialog.tsx";
-import { Notice } from "../parts/notice.tsx";
+import { Confirmation } from "../parts/notice.tsx";
 import { PageHead, Panel } from "../parts/page-head.tsx";
 import {
   JSON_FIELDS,
@@ -115,10 +115,9 @@ async function knownOf(visit: OfferVisit): Promise<Known> {
 /** Confirms what was done before the page was opened, and says why the offer is disabled, if it is. */
 function Notices({ visit, shown }: { readonly visit: OfferVisit } & Pick<Known, "shown">) {
   const { done = "" } = readQuery(Query, visit.url);
-  const said = DONE[done];
   return (
     <>
-      {said === undefined ? null : <Notice tone="ok" icon="check" title={said} />}
+      <Confirmation done={done} texts={DONE} />
       {shown === null || shown.fault === null ? null : <State fault={shown.fault} />}
     </>
   );
