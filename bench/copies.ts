@@ -1,21 +1,22 @@
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
 import type { ServerResponse } from "node:http";
 import { join } from "node:path";
-import { setTimeout as pause } from "node:timers/promises";
+import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import * as z from "zod";
 import { LoopbackServer } from "../test/process/harness/loopback.ts";
 import { LOCAL_VARS } from "../test/process/harness/client.ts";
 import { Workerd } from "../test/process/harness/workerd.ts";
+import { quantile } from "./figures.ts";
+import { residentBytesOf } from "./memory.ts";
 import { table } from "./page.ts";
 import { cpuMsOf } from "./throughput/cpu.ts";
 
-// Measures copies of outputs in one isolate: `npm run bench:copies`, one minute. First how soon
-// outputs are kept whose tasks complete at a steady rate, by the objects of the relay, with its permissions to copy:
-// `-- --rate 10 --mb 50 --mb-per-s 10 --seconds 30`. Upstream and bucket are one other process on the same cores. Then the
-// CPU time that a copy needs, which is that of the whole process of workerd, the platform's own part included; a body that
-// no JavaScript reads shows that part alone.
+// Measures copies of outputs in one isolate: `npm run bench:copies`, one minute. First how soon outputs are kept whose
+// tasks complete at a steady rate, by the objects of the relay, which need the permission to copy:
+// `-- --rate 10 --mb 50 --mb-per-s 10 --seconds 30`. Upstream and bucket are in one other process on the same cores. Then
+// the CPU time that a copy needs, which is that of the whole process of workerd, the platform's own part included; a body
+// that no JavaScript reads shows that part alone.
 
 const { values } = parseArgs({
   options: {
@@ -100,7 +101,7 @@ async function sendPaced(response: ServerResponse): Promise<void> {
     for (; sent < due; sent += PIECE.length) {
       if (!response.write(PIECE.subarray(0, bytes - sent))) await once(response, "drain");
     }
-    await pause(TICK_MS);
+    await sleep(TICK_MS);
   }
   response.end();
 }
@@ -116,18 +117,15 @@ async function keptAtRate(): Promise<string> {
   let mostMb = 0;
   keptAt.clear();
   for (let nth = 0; nth < count; nth++) {
-    await pause(Math.max(0, startedAt + (nth * 1000) / rate - performance.now()));
+    await sleep(Math.max(0, startedAt + (nth * 1000) / rate - performance.now()));
     const id = `task-${nth}`;
     orderedAt.set(id, performance.now());
     await ask({ mode: "order", id, source: `${source.origin}/paced/${id}` });
     mostMb = Math.max(mostMb, memoryMb() - mbBefore);
   }
-  while (keptAt.size < count) await pause(TICK_MS);
+  while (keptAt.size < count) await sleep(TICK_MS);
   const lengthMs = Math.max(...keptAt.values()) - startedAt;
-  const latenciesS = [...orderedAt]
-    .map(([id, at]) => ((keptAt.get(id) ?? Infinity) - at) / 1000)
-    .toSorted((a, b) => a - b);
-  const quantile = (part: number) => latenciesS[Math.floor((count - 1) * part)]?.toFixed(1) ?? "";
+  const latenciesS = [...orderedAt].map(([id, at]) => ((keptAt.get(id) ?? Infinity) - at) / 1000);
   const cpuMs = cpuMsOf([relay.pid ?? 0]) - cpuBefore;
   const about = `${rate} tasks per second, ${values.mb} MB at ${values["mb-per-s"]} MB per second`;
   return table(
@@ -136,8 +134,8 @@ async function keptAtRate(): Promise<string> {
       [
         about,
         String(count),
-        quantile(0.5),
-        quantile(0.99),
+        quantile(latenciesS, 0.5).toFixed(1),
+        quantile(latenciesS, 0.99).toFixed(1),
         String(mostOpen),
         `${Math.round((cpuMs / lengthMs) * 100)} %`,
         mostMb.toFixed(0),
@@ -148,6 +146,5 @@ async function keptAtRate(): Promise<string> {
 
 /** Returns the memory of the process of workerd, in MiB. */
 function memoryMb(): number {
-  const status = readFileSync(`/proc/${relay.pid ?? 0}/status`, "utf8");
-  return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1] ?? 0) / 1024;
+  return residentBytesOf(relay.pid ?? 0) / 1024 ** 2;
 }

@@ -1,5 +1,6 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { mean } from "./figures.ts";
+import { residentBytesOf } from "./memory.ts";
 
 /** A sample: memory and open files of the relay's process at one moment. */
 export interface Sample {
@@ -28,10 +29,8 @@ export class MemoryLog implements Disposable {
 
   /** Takes a sample of the process now. */
   sample(): Sample {
-    const status = readFileSync(`/proc/${this.#pid}/status`, "utf8");
-    const rssKb = Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]);
     const openFiles = readdirSync(`/proc/${this.#pid}/fd`).length;
-    const sample = { tasks: this.#tasks(), rssBytes: rssKb * 1024, openFiles };
+    const sample = { tasks: this.#tasks(), rssBytes: residentBytesOf(this.#pid), openFiles };
     this.samples.push(sample);
     return sample;
   }

@@ -1,9 +1,9 @@
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import * as z from "zod";
 import { LOCAL_VARS } from "../test/process/harness/client.ts";
 import { Workerd } from "../test/process/harness/workerd.ts";
 import { DISK_DIRECTORY, FASTEST_DIRECTORY } from "./figures.ts";
+import { residentBytesOf } from "./memory.ts";
 import { cpuMsOf } from "./throughput/cpu.ts";
 
 // Measures the queue of one connection: `npm run bench:queue`, about two minutes. A grant is measured with everything
@@ -81,6 +81,5 @@ async function ask(relay: Workerd, path: string, query: Query) {
 }
 
 function rssMb({ pid = 0 }: Workerd): number {
-  const status = readFileSync(`/proc/${pid}/status`, "utf8");
-  return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) / 1_024;
+  return residentBytesOf(pid) / 1_024 ** 2;
 }

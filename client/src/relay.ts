@@ -191,7 +191,7 @@ export class TaskRelay {
   }
 
   /**
-   * Deletes the outputs of a task that has ended: the relay's links to them are dead, and it keeps no copy. The task
+   * Deletes the outputs of a task that has ended: the relay's links to them no longer work, and it keeps no copy. The task
    * stays. A repetition changes nothing.
    */
   async deleteOutputs(id: string, { signal }: CallOptions = {}): Promise<void> {

@@ -21,11 +21,10 @@ export interface Address {
 }
 
 /**
- * Returns the arguments with which `wrangler dev` listens on a known port, with which `PUBLIC_URL` is the
- * address that it prints, and with which a new task is listed after a second. A `PUBLIC_URL` or `INDEX_DELAY_S` among
- * the arguments or in `.dev.vars` is kept. No `PUBLIC_URL` is
- * added where others reach the relay at an address that is not known in advance: with a tunnel, on
- * Cloudflare's network, and on the port 0.
+ * Returns the arguments with which `wrangler dev` listens on a known port, with which `PUBLIC_URL` is the address that
+ * it prints, and with which a new task is listed after a second. A `PUBLIC_URL` or `INDEX_DELAY_S` among the arguments
+ * or in `.dev.vars` is kept. No `PUBLIC_URL` is added where others reach the relay at an address that is not known in
+ * advance: with a tunnel, on Cloudflare's network, and on the port 0.
  * @param args arguments of `npm start`.
  * @param files texts of `wrangler.toml`, whose table `[dev]` may set the address, and of `.dev.vars`.
  */

@@ -146,6 +146,23 @@ it("in the console, an account creates an endpoint, is told of faults next to th
   expect((await pages()).filter((text) => text.includes(VALUE))).toEqual([]);
 });
 
+it("the console's page of a task names its endpoint and the endpoint's headers, and shows the value of none", async () => {
+  const url = receiver.at("/shown", TAKEN);
+  await putEndpoint("/v1/accounts/acme/endpoints/shown", { url, headers: { "X-Token": VALUE } });
+  const output = { urls: ["https://cdn.example.com/a.mp4"] };
+  const [id, task] = [crypto.randomUUID(), { account: "acme", callback_url: "endpoint:shown" }];
+  const event = { id, model: "m", status: "completed", output, ...task };
+  await relay.client.ask("POST", "/v1/events", event);
+  const page = await openPage(relay.url);
+  const pages = recordPages(page);
+  await logIn(page, `/tasks/${id}`);
+  await page.getByText(`${url} of the endpoint shown`).waitFor();
+  await page.locator("#seen").getByText("X-Token: …").waitFor();
+  await page.getByText("Sent with headers of the endpoint (X-Token)").waitFor();
+  await expectSound(page);
+  expect((await pages()).filter((text) => text.includes(VALUE))).toEqual([]);
+});
+
 it("without scripts, an operator changes an endpoint of an account and keeps its headers, which stay only with its URL, and then removes them", async () => {
   const url = receiver.at("/kept", TAKEN);
   await putEndpoint("/v1/accounts/acme/endpoints/kept", { url, headers: { "X-Token": VALUE } });
@@ -222,7 +239,7 @@ it("in the console, an operator rotates the secret of an endpoint, and pauses an
   await sendTest(page);
 });
 
-it("the console's page of a host names the endpoints behind it, of accounts and of the relay, and leads to them", async () => {
+it("the console's page of a host names the endpoints whose URL leads to the host, of accounts and of the relay, and links to them", async () => {
   const own = await Receiver.start();
   const url = own.at("/", TAKEN);
   await putEndpoint("/v1/accounts/other/endpoints/shop", { url });
@@ -241,7 +258,7 @@ it("the console's page of a host names the endpoints behind it, of accounts and 
   await logIn(page, "/hosts", OPERATE_KEY);
   await page.getByRole("link", { name: "Endpoints of the relay" }).click();
   expect(await page.locator("#endpoint-back-office").innerText()).toContain(host);
-  const panel = page.locator("section", { hasText: "Endpoints behind it" });
+  const panel = page.locator("section", { hasText: "Endpoints at this host" });
   for (let tries = 0; tries < 100 && (await panel.locator("li").count()) < 2; tries++) {
     await sleep(100);
     await page.goto(`/hosts/${host}`);

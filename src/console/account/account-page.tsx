@@ -23,7 +23,7 @@ import { Code } from "../parts/code.tsx";
 import { DialogButton } from "../parts/dialog.tsx";
 import { Field } from "../parts/field.tsx";
 import { FormDialog } from "../parts/form-dialog.tsx";
-import { Notice } from "../parts/notice.tsx";
+import { Confirmation, Notice } from "../parts/notice.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { Time } from "../parts/shown-time.tsx";
 import { IMPORT_KEY, KeysPanel, NEW_KEY } from "./keys.tsx";
@@ -46,8 +46,8 @@ const DONE: Readonly<Record<string, string>> = {
 };
 
 /**
- * The page of an account. It shows the balance, the ledger, the API keys, the endpoints and the callback secrets, as far as the
- * viewer may see them.
+ * The page of an account. It shows the balance, the ledger, the API keys, the endpoints and the callback secrets, as far
+ * as the viewer may see them.
  */
 export const accountPage = viewerPage("accountPage", "/accounts/{account}", "read", (visit) =>
   showAccount(visit, null),
@@ -106,10 +106,9 @@ async function showAccount(
 
 /** Confirms what was done before the page was opened, and says that the account is deleted, if it is. */
 function Notices({ done, isDeleted }: { readonly done: string; readonly isDeleted: boolean }) {
-  const said = DONE[done];
   return (
     <>
-      {said === undefined ? null : <Notice tone="ok" icon="check" title={said} />}
+      <Confirmation done={done} texts={DONE} />
       {isDeleted ? (
         <Notice tone="warn" icon="warn" title="This account is deleted.">
           <p>Its keys and secrets are gone. Its ledger stays while a charge may be refunded.</p>

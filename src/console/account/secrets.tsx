@@ -14,8 +14,8 @@ interface SecretsPanelProps {
 }
 
 /**
- * Section with the secrets that sign the callbacks of an account or of an endpoint (hidden at first), the public keys that verify the
- * asymmetric signatures (`v1a`) on these callbacks, and a dialog to rotate the secrets.
+ * Section with the secrets that sign the callbacks of an account or of an endpoint (hidden at first), the public keys
+ * that verify the asymmetric signatures (`v1a`) on these callbacks, and a dialog to rotate the secrets.
  */
 export function SecretsPanel({ action, secrets, mayOrder }: SecretsPanelProps) {
   const { generation, callbacks, public_keys: publicKeys } = secrets;
@@ -62,9 +62,9 @@ export function SecretsPanel({ action, secrets, mayOrder }: SecretsPanelProps) {
 }
 
 /**
- * Returns which secret stands at a place of the list of its secrets. For each generation, the list has a
- * secret of each value of `RELAY_SECRET`; `from` names a value that is not the newest. The list has the present
- * generation and, if there was a rotation, the previous one.
+ * Returns which secret stands at a place of the list of secrets. For each generation, the list has a secret of each
+ * value of `RELAY_SECRET`; `from` names a value that is not the newest. The list has the present generation and, if
+ * there was a rotation, the previous one.
  */
 function secretAt(place: number, length: number, generation: number) {
   const relaySecrets = generation > 1 ? length / 2 : length;

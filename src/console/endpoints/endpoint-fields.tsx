@@ -22,7 +22,7 @@ interface EndpointFieldsProps {
   readonly state: FormFault;
   /** The endpoint as it is stored; null for a new one. */
   readonly stored: StoredEndpoint | null;
-  /** Whose secret signs unless the endpoint has one of its own, e.g. `the relay`. */
+  /** Words for the owner of the endpoint, e.g. `the relay`, whose secret signs unless the endpoint has one of its own. */
   readonly owner: string;
 }
 
@@ -96,7 +96,7 @@ function EventChecks({ state: { typed, issues } }: Pick<EndpointFieldsProps, "st
   );
 }
 
-/** The fields for the headers, of which the stored ones stay or are replaced as a whole. */
+/** The fields for the headers of an endpoint. Stored headers are kept or replaced, all together. */
 function HeaderFields(props: Pick<EndpointFieldsProps, "state"> & { names: readonly string[] }) {
   const { state, names } = props;
   const form = (

@@ -11,7 +11,7 @@ import type { StoredEndpoint } from "../../objects/account/endpoint-store.ts";
 import { may } from "../../objects/task/caller.ts";
 import { SecretsPanel } from "../account/secrets.tsx";
 import { PauseButton, PauseDialog, PauseNotice, type PauseProps } from "../host/pause-panel.tsx";
-import { type FormFault, numberIn, withFaultsIn } from "../http/forms.ts";
+import { type FormFault, numberIn, withFaultsIn, withoutFaults } from "../http/forms.ts";
 import { html, seeOther } from "../http/html-answer.ts";
 import { formAction, type FormVisit, viewerPage, type ViewerVisit } from "../http/page.ts";
 import { frameOf, Layout } from "../layout/layout.tsx";
@@ -19,7 +19,7 @@ import { ApiDialog } from "../parts/api-dialog.tsx";
 import { DialogButton } from "../parts/dialog.tsx";
 import { FormIssue, Select } from "../parts/field.tsx";
 import { FormDialog } from "../parts/form-dialog.tsx";
-import { Notice } from "../parts/notice.tsx";
+import { Confirmation } from "../parts/notice.tsx";
 import { PageHead, Panel } from "../parts/page-head.tsx";
 import { Time } from "../parts/shown-time.tsx";
 import { Outcome, SAMPLES } from "../send-test/send-test-page.tsx";
@@ -105,12 +105,12 @@ async function showEndpoint(place: Place, visit: Visit, sent: Sent = {}): Promis
   );
 }
 
-/** What a page shows of an endpoint that is stored. */
+/** A stored endpoint, with its own secrets and the state of its host. */
 interface Known {
   readonly stored: StoredEndpoint;
   /** Secrets of the endpoint's own. Null when it has none, or when the viewer may not see them. */
   readonly secrets: EndpointSecrets | null;
-  /** Null for an endpoint whose callbacks go to listeners. */
+  /** The host to which its callbacks go. Null when they go to listeners. */
   readonly host: HostState | null;
 }
 
@@ -145,7 +145,7 @@ function NewEndpoint({ place, visit, sent }: PageState) {
         <Panel title="Waits of the relay">
           <ScheduleDrawing waitsMs={visit.runtime.config.scheduleMs} />
         </Panel>
-        <Panel title="Waits of the word day">
+        <Panel title="Waits that day stands for">
           <ScheduleDrawing waitsMs={DAY_SCHEDULE_MS} />
         </Panel>
       </div>
@@ -161,9 +161,10 @@ function KnownEndpoint(state: KnownState) {
     known: { stored, host },
   } = state;
   const { scheduleMs } = stored;
+  const { done = "" } = readQuery(Query, visit.url);
   return (
     <>
-      <Confirmation visit={visit} />
+      <Confirmation done={done} texts={DONE} />
       {host === null ? null : (
         <PauseNotice {...host.pause} mayResume={host.mayPause} now={Date.now()} />
       )}
@@ -239,12 +240,6 @@ function Buttons({ place: { account, name }, visit: { url }, known: { host } }: 
   );
 }
 
-function Confirmation({ visit: { url } }: Pick<PageState, "visit">) {
-  const { done = "" } = readQuery(Query, url);
-  const said = DONE[done];
-  return said === undefined ? null : <Notice tone="ok" icon="check" title={said} />;
-}
-
 /** The host of an endpoint, whether it is paused, and whether the viewer may pause it. */
 interface HostState {
   readonly pause: PauseProps;
@@ -277,8 +272,7 @@ interface EditProps {
 }
 
 function EditForm({ place: { account, name }, stored, sent: { fault } }: EditProps) {
-  const shown = { form: EDIT, typed: typedEndpoint(stored), issues: new Map(), text: null };
-  const state = fault?.form === EDIT ? fault : shown;
+  const state = fault?.form === EDIT ? fault : withoutFaults(EDIT, typedEndpoint(stored));
   return (
     <Panel title="Settings">
       <form method="post" action={endpointPath(account, name)} class="stack-s form endpoint-form">
@@ -293,7 +287,7 @@ function EditForm({ place: { account, name }, stored, sent: { fault } }: EditPro
             Store
           </button>
         </p>
-        <p class="muted small">Tasks that exist keep what they have.</p>
+        {stored === null ? null : <p class="muted small">Tasks that exist keep what they have.</p>}
       </form>
     </Panel>
   );
@@ -380,7 +374,10 @@ async function store(place: Place, visit: Form): Promise<Response> {
   );
 }
 
-/** Checks that the form for a new endpoint replaces none. @throws Problem `invalid_request` when one has the name. */
+/**
+ * Checks that the form for a new endpoint would not replace another one.
+ * @throws Problem `invalid_request` when one has the name.
+ */
 async function requireFree(place: Place, visit: Visit): Promise<void> {
   const endpoints = await listOf(place.account, visit);
   if (!endpoints.some(({ name }) => name === place.name)) return;

@@ -2,7 +2,7 @@ import { DAY_SCHEDULE_MS } from "../../api/callbacks/callback-schedule.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from "../../core/time.ts";
 import { countOf, durationText } from "../parts/format.ts";
 
-/** Up to about this time the axis is even, and beyond it logarithmic, so that seconds and hours are both seen. */
+/** Time up to which the axis is about even. Beyond it the axis is logarithmic, so that seconds and hours are both seen. */
 const KNEE_MS = 10 * SECOND_MS;
 /** Margin at both ends of the axis, in percent of the width of the drawing. */
 const MARGIN = 3.5;

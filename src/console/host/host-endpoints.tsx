@@ -39,11 +39,11 @@ function noneIfDeleted(error: unknown): readonly never[] {
   throw error;
 }
 
-/** Section with the endpoints behind a host; empty when none is known. */
+/** Section with the endpoints whose URL leads to a host; empty when none is known. */
 export function HostEndpoints({ endpoints }: { readonly endpoints: readonly KnownEndpoint[] }) {
   if (endpoints.length === 0) return null;
   return (
-    <Panel title="Endpoints behind it" aside="of the accounts of its newest callbacks">
+    <Panel title="Endpoints at this host" aside="of the accounts of its newest callbacks">
       <ul>
         {endpoints.map(({ account, name }) => (
           <li>

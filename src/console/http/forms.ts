@@ -58,6 +58,11 @@ export interface FormFault {
   readonly text: string | null;
 }
 
+/** Returns a form that was not refused, with what is typed into it. */
+export function withoutFaults(form: string, typed: URLSearchParams): FormFault {
+  return { form, typed, issues: new Map(), text: null };
+}
+
 interface RefusableForm {
   /** Id of the form, or of the dialog that contains it. */
   readonly id: string;

@@ -7,7 +7,7 @@ import { listOfferVersions, readOffer, unknownOffer } from "../../api/offers/rea
 import { formOfOffer } from "../../config/offers.ts";
 import type { KnownOffer } from "../../core/offers/offer-book.ts";
 import { may } from "../../objects/task/caller.ts";
-import { type FormFault, withFaultsIn } from "../http/forms.ts";
+import { type FormFault, withFaultsIn, withoutFaults } from "../http/forms.ts";
 import { html, seeOther } from "../http/html-answer.ts";
 import { formAction, type FormVisit, viewerPage, type ViewerVisit } from "../http/page.ts";
 import { frameOf, Layout } from "../layout/layout.tsx";
@@ -16,7 +16,7 @@ import { Code, indentedJson } from "../parts/code.tsx";
 import { DialogButton } from "../parts/dialog.tsx";
 import { Field, FormIssue, TextField } from "../parts/field.tsx";
 import { FormDialog } from "../parts/form-dialog.tsx";
-import { Notice } from "../parts/notice.tsx";
+import { Confirmation } from "../parts/notice.tsx";
 import { PageHead, Panel } from "../parts/page-head.tsx";
 import {
   JSON_FIELDS,
@@ -115,10 +115,9 @@ async function knownOf(visit: OfferVisit): Promise<Known> {
 /** Confirms what was done before the page was opened, and says why the offer is disabled, if it is. */
 function Notices({ visit, shown }: { readonly visit: OfferVisit } & Pick<Known, "shown">) {
   const { done = "" } = readQuery(Query, visit.url);
-  const said = DONE[done];
   return (
     <>
-      {said === undefined ? null : <Notice tone="ok" icon="check" title={said} />}
+      <Confirmation done={done} texts={DONE} />
       {shown === null || shown.fault === null ? null : <State fault={shown.fault} />}
     </>
   );
@@ -218,7 +217,7 @@ function EditForm({ visit, shown, sent }: EditFormProps) {
   const { offer: name } = visit.params;
   const written =
     shown?.offer == null ? new URLSearchParams() : typedOffer(formOfOffer(shown.offer));
-  const state = sent ?? { form: EDIT, typed: written, issues: new Map(), text: null };
+  const state = sent ?? withoutFaults(EDIT, written);
   const version = shown?.stored?.version;
   const etag = state.typed.get("if_match") ?? (version === undefined ? "" : etagOf(version));
   return (
@@ -306,7 +305,7 @@ export const tryOfferForm = formAction(
         throw new Error("a trial has no outcome");
       }
       const tried = { offer: result.view.offer, outcome: result.view.try };
-      return showOffer(visit, { form: EDIT, typed: form, issues: new Map(), text: null }, tried);
+      return showOffer(visit, withoutFaults(EDIT, form), tried);
     }),
 );
 

@@ -10,6 +10,8 @@ interface FormDialogProps {
   readonly action: string;
   /** Text of the button that sends the form. */
   readonly send: string;
+  /** Text of the button that closes the dialog and sends nothing; "Cancel" when absent. */
+  readonly keep?: string;
   /**
    * True when the change that the form makes cannot be undone; its button then has a warning colour. False when absent.
    */
@@ -26,6 +28,7 @@ export function FormDialog({
   title,
   action,
   send,
+  keep = "Cancel",
   isFinal = false,
   fault = null,
   children,
@@ -36,7 +39,7 @@ export function FormDialog({
         {children}
         <FormIssue fault={fault} />
         <div class="buttons">
-          <CloseButton of={id}>Cancel</CloseButton>
+          <CloseButton of={id}>{keep}</CloseButton>
           <button type="submit" class={`button ${isFinal ? "button-bad" : "button-main"}`}>
             {send}
           </button>

@@ -23,3 +23,16 @@ export function Notice({ tone, icon, title, actions, children }: PropsWithChildr
     </div>
   );
 }
+
+interface ConfirmationProps {
+  /** What was done before the page was opened. */
+  readonly done: string;
+  /** Texts that confirm what was done, by its name. */
+  readonly texts: Readonly<Record<string, string>>;
+}
+
+/** Confirms what was done before the page was opened. Empty when there is no text for it. */
+export function Confirmation({ done, texts }: ConfirmationProps) {
+  const text = texts[done];
+  return text === undefined ? null : <Notice tone="ok" icon="check" title={text} />;
+}

@@ -14,6 +14,7 @@ import { type FormFault, numberIn, withFaultsIn } from "../http/forms.ts";
 import { html } from "../http/html-answer.ts";
 import { formAction, type FormVisit, viewerPage, type ViewerVisit } from "../http/page.ts";
 import { frameOf, Layout } from "../layout/layout.tsx";
+import { headerLines } from "../parts/attempt-curl.ts";
 import { Status } from "../parts/chip.tsx";
 import { Code } from "../parts/code.tsx";
 import { Field, FormIssue, Select } from "../parts/field.tsx";
@@ -161,11 +162,8 @@ function TestForm({ fields, isOperator, fault }: TestFormProps) {
 /** The result of a test callback: the response of the receiver, and the request as it was sent. */
 export function Outcome(result: Tested) {
   const { outcome, status_code: code, duration_ms: ms, cause, response_excerpt: excerpt } = result;
-  const { method, url, headers, hidden_headers: hidden = [], body } = result.request;
-  const lines = [
-    ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
-    ...hidden.map((name) => `${name}: …`),
-  ];
+  const { method, url, body } = result.request;
+  const lines = headerLines(result.request);
   return (
     <div class="stack" id="outcome">
       <Panel title="Answer" aside={durationText(ms)}>

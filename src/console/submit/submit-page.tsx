@@ -6,7 +6,7 @@ import { OfferedJob, submitOffer } from "../../api/submit/submit-offer.ts";
 import type { Submitted } from "../../api/submit/submitted.ts";
 import { Unread } from "../../api/operation.ts";
 import { may } from "../../objects/task/caller.ts";
-import { type FormFault, withFaultsIn } from "../http/forms.ts";
+import { type FormFault, withFaultsIn, withoutFaults } from "../http/forms.ts";
 import { html, showingOutputs } from "../http/html-answer.ts";
 import { formAction, type FormVisit, viewerPage, type ViewerVisit } from "../http/page.ts";
 import { frameOf, Layout } from "../layout/layout.tsx";
@@ -217,8 +217,7 @@ export const submitByForm = formAction(
       refusable,
       async () => {
         const submitted = await submit(visit, typedArguments(form, schema));
-        const typed = { form: SUBMIT, typed: form, issues: new Map(), text: null };
-        const state = { typed, order: crypto.randomUUID() };
+        const state = { typed: withoutFaults(SUBMIT, form), order: crypto.randomUUID() };
         if (submitted.kind === "refused") {
           const refusal = await refusalOf(submitted.answer);
           return showPlayground(visit, { ...state, refusal });

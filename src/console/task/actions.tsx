@@ -7,6 +7,7 @@ import type { FormFault } from "../http/forms.ts";
 import { Code } from "../parts/code.tsx";
 import { CloseButton, Dialog, DialogButton } from "../parts/dialog.tsx";
 import { Field, FormIssue } from "../parts/field.tsx";
+import { FormDialog } from "../parts/form-dialog.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Time } from "../parts/shown-time.tsx";
 import type { ShownTask, TaskVisit } from "./task-data.ts";
@@ -175,21 +176,20 @@ function DeleteOutputs({ shown: { task } }: Pick<ActionsProps, "shown">) {
       <DialogButton opens="outputs" class="button button-bad">
         Delete outputs
       </DialogButton>
-      <Dialog id="outputs" title="Delete the outputs">
-        <form class="stack-s" method="post" action={`/tasks/${task.id}/outputs`}>
-          <p>
-            Deletes the relay's copies, and closes its links to them for everyone, also for whoever
-            has the callback. It cannot be undone. The task stays, and so does what the upstream
-            itself still has.
-          </p>
-          <div class="buttons">
-            <CloseButton of="outputs">Keep them</CloseButton>
-            <button class="button button-bad" type="submit">
-              Delete the outputs
-            </button>
-          </div>
-        </form>
-      </Dialog>
+      <FormDialog
+        id="outputs"
+        title="Delete the outputs"
+        action={`/tasks/${task.id}/outputs`}
+        send="Delete the outputs"
+        keep="Keep them"
+        isFinal
+      >
+        <p>
+          Deletes the relay's copies, and closes its links to them for everyone, also for whoever
+          has the callback. It cannot be undone. The task stays, and so does what the upstream
+          itself still has.
+        </p>
+      </FormDialog>
     </>
   );
 }
@@ -200,20 +200,19 @@ function Erase({ shown: { task } }: Pick<ActionsProps, "shown">) {
       <DialogButton opens="erase" class="button button-bad">
         Erase
       </DialogButton>
-      <Dialog id="erase" title="Erase the task">
-        <form class="stack-s" method="post" action={`/tasks/${task.id}/erase`}>
-          <p>
-            Erases the task with its result, its links and its attempts, here and in the index. It
-            cannot be undone. Entries of the ledger stay.
-          </p>
-          <div class="buttons">
-            <CloseButton of="erase">Keep it</CloseButton>
-            <button class="button button-bad" type="submit">
-              Erase for ever
-            </button>
-          </div>
-        </form>
-      </Dialog>
+      <FormDialog
+        id="erase"
+        title="Erase the task"
+        action={`/tasks/${task.id}/erase`}
+        send="Erase for ever"
+        keep="Keep it"
+        isFinal
+      >
+        <p>
+          Erases the task with its result, its links and its attempts, here and in the index. It
+          cannot be undone. Entries of the ledger stay.
+        </p>
+      </FormDialog>
     </>
   );
 }

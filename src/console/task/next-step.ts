@@ -16,7 +16,7 @@ interface NextStep {
   readonly refreshS: number;
 }
 
-/** What the text about a waiting submission is made of. */
+/** The position of a submission in a queue, and why it waits there. */
 type Submission = Partial<Pick<NonNullable<Task["submission"]>, "position" | "cause">>;
 
 /** Seconds between two refreshes of the page of a task that no longer changes by itself. */
@@ -51,7 +51,7 @@ function callbackStep(task: Task, facts: TaskFacts, now: number): NextStep | nul
   }
   const { nextAttemptAt, pausedUntil } = callback;
   if (pausedUntil !== null) {
-    const text = `The next, ${attemptText(callback)}, waits because its host is paused. Goes on after`;
+    const text = `The next, ${attemptText(callback)}, waits because its host is paused. The pause ends`;
     return { tone: "warn", text, at: pausedUntil, refreshS: 15 };
   }
   return nextAttemptAt === null ? null : planned(task, callback, nextAttemptAt, now);

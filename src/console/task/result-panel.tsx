@@ -32,6 +32,7 @@ export function ResultPanel({ task, links, outputsOrigin, isHostShown, now }: Re
             <dt>Callback URL</dt>
             <dd>
               <Hostile text={callback.url} />
+              {callback.endpoint === undefined ? null : ` of the endpoint ${callback.endpoint}`}
               {host === null ? null : (
                 <>
                   {" "}

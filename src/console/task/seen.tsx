@@ -69,6 +69,9 @@ export function SeenPanel({ seen, taskId }: { readonly seen: Seen; readonly task
       <Tabs name="seen" label="Form of the request" tabs={requestTabs(sent, fresh)} />
       <p class="small muted">
         Signed with {sent.signed_by.map((name) => signerText(name)).join(", ")}.
+        {sent.hidden_headers === undefined
+          ? null
+          : ` Sent with headers of the endpoint (${sent.hidden_headers.join(", ")}), whose values are shown nowhere: the commands lack them.`}
       </p>
       <div class="help-columns">
         <Panel title="Verify it in your server">

@@ -2,6 +2,7 @@ import * as z from "zod";
 import { Task } from "../../harness/client.ts";
 import type { Post } from "../../harness/receiver.ts";
 import type { Counters } from "../counters.ts";
+import type { FinalTask } from "../final-task.ts";
 import type { Entry, Ledger } from "../ledger.ts";
 import type { Witnessed } from "../witnessed.ts";
 import type { Hook, TaskPlan } from "./plan.ts";
@@ -15,11 +16,8 @@ export const ReadTask = Task.extend({
 });
 
 /** The final state of a task, as its operator, the relay, the ledger and the receiver have recorded it. */
-export interface Evidence {
+export interface Evidence extends FinalTask<ReadTask> {
   readonly history: RecordedTask;
-  /** Body of `GET /v1/tasks/{id}`; null when the task is unknown. */
-  readonly text: string | null;
-  readonly task: ReadTask | null;
   readonly posts: readonly Post[];
   readonly entries: readonly Entry[];
 }

@@ -8,6 +8,8 @@ import { Workerd } from "../../harness/workerd.ts";
 import { FakeUpstream } from "../../upstreams/fake-upstream.ts";
 import { Caller } from "../caller.ts";
 import { Counters } from "../counters.ts";
+import { readFinalTask } from "../final-task.ts";
+import { runInLanes } from "../lanes.ts";
 import { openAccount, readLedger } from "../ledger.ts";
 import { quiescence } from "../quiescence.ts";
 import type { Recorded } from "../scenario.ts";
@@ -85,7 +87,9 @@ export async function recordRound(options: RoundOptions): Promise<Recorded<Recor
   };
   let isOver = false;
   const [histories] = await Promise.all([
-    runTasks(world, options.parallel, nextPlan).finally(() => (isOver = true)),
+    runInLanes(options.parallel, world.isClosing, () => runTask(world, nextPlan())).finally(
+      () => (isOver = true),
+    ),
     options.disturb({ relay, caller, counters, random: seeded(seed), isOver: () => isOver }),
   ]);
   await quiescence(relay, () => genuine.check());
@@ -98,7 +102,7 @@ export async function recordRound(options: RoundOptions): Promise<Recorded<Recor
   const posts = Map.groupBy(receiver.posts, ({ path }) => path);
   const evidenceOf = async (history: TaskHistory): Promise<Evidence> => ({
     history,
-    ...(await readTask(relay.client, history)),
+    ...(await readFinalTask(relay.client, history.id, ReadTask, history.faults)),
     posts: posts.get(history.plan.path) ?? [],
     entries: entries.get(history.id) ?? [],
   });
@@ -117,29 +121,4 @@ export async function recordRound(options: RoundOptions): Promise<Recorded<Recor
     log: relay.output,
   };
   return { counters, recording };
-}
-
-/** Runs tasks one after another on parallel lanes until the round closes. */
-async function runTasks(
-  world: World,
-  parallel: number,
-  nextPlan: () => TaskPlan,
-): Promise<TaskHistory[]> {
-  const histories: TaskHistory[] = [];
-  const lane = async () => {
-    while (!world.isClosing()) histories.push(await runTask(world, nextPlan()));
-  };
-  await Promise.all(Array.from({ length: parallel }, lane));
-  return histories;
-}
-
-/** Reads a task at the end. An answer other than the task or 404 is a fault of the task. */
-async function readTask(
-  client: Client,
-  { id, faults }: TaskHistory,
-): Promise<Pick<Evidence, "text" | "task">> {
-  const { status, text, json } = await client.ask("GET", `/v1/tasks/${id}`);
-  if (status === 200) return { text, task: ReadTask.parse(json) };
-  if (status !== 404) faults.push(`read at the end: ${status} ${text}`);
-  return { text: null, task: null };
 }

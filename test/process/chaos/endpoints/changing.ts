@@ -20,7 +20,7 @@ export interface Signer {
   readonly webhook: Webhook;
 }
 
-/** The operator, who changes endpoints, and keeps what each was when. */
+/** The operator, who changes endpoints, and records each change with the time at which it was made. */
 export class Changer {
   readonly changes = new Map<string, EndpointChange[]>();
   /** Secrets that sign for an owner, and those of its endpoints. */
@@ -126,7 +126,7 @@ export class Changer {
     return this.#note(owner, chain, json);
   }
 
-  /** Keeps the newest of the secrets that the relay has shown. @returns its name. */
+  /** Records the newest of the secrets that the relay has shown. @returns its name. */
   #note(owner: Owner, chain: string, shown: unknown): SignerName {
     const { generation, callbacks } = Secrets.parse(shown);
     const isOwn = chain !== (owner ?? "relay");

@@ -12,8 +12,9 @@ export interface EndpointState {
   readonly signer: SignerName;
 }
 
-/** Owner of a secret, `relay` or an account, or a secret of an endpoint's own with its generation. */
+/** Name of a secret that signs callbacks. */
 export interface SignerName {
+  /** Owner of the secret, `relay` or an account; for a secret of an endpoint's own, a name that all its generations share. */
   readonly chain: string;
   /** 0 for the secret of an account or the relay. */
   readonly generation: number;

@@ -3,7 +3,7 @@ import type { EndpointChange } from "./endpoint-history.ts";
 import { DEFAULT } from "./plan.ts";
 import { endpointKey, type Evidence, hostOf, isProgress, type Recording } from "./recording.ts";
 
-/** Returns what a recording has, by name. */
+/** Returns the figures of a recording. */
 export function figuresOf(recording: Recording): Counters {
   const counters = new Counters();
   for (const changes of recording.changes.values()) countChanges(counters, changes);

@@ -1,3 +1,4 @@
+import type { Task } from "../../harness/client.ts";
 import {
   type Attempt,
   isEarly,
@@ -15,7 +16,6 @@ import {
   type Evidence,
   hostOf,
   isProgress,
-  type ReadTask,
   type Recording,
   type SignedPost,
   type TaskHistory,
@@ -140,7 +140,7 @@ function postFaults(
 /** Compares the attempts of a task with what its endpoint was at the registration, and with its orders. */
 function callbackFaults(
   { history, posts }: Evidence,
-  task: ReadTask,
+  task: Task,
   possible: readonly (EndpointState | null)[],
   { changes }: Recording,
 ): readonly Finding[] {

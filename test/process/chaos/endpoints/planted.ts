@@ -1,3 +1,4 @@
+import type { Task } from "../../harness/client.ts";
 import type { EndpointState } from "./endpoint-history.ts";
 import { inOne, type Plant, type PlantedFault, plantedInAll } from "../planting.ts";
 import { TOKEN_START } from "./judge.ts";
@@ -6,13 +7,12 @@ import {
   endpointKey,
   type Evidence,
   isProgress,
-  type ReadTask,
   type Recording,
   type SignedPost,
   urlOf,
 } from "./recording.ts";
 
-type Callback = NonNullable<ReadTask["callback"]>;
+type Callback = NonNullable<Task["callback"]>;
 
 const inOneTask = inOne<Evidence, Recording>;
 

@@ -1,15 +1,10 @@
-import * as z from "zod";
-import { Task } from "../../harness/client.ts";
+import type { Task } from "../../harness/client.ts";
 import type { Post } from "../../harness/receiver.ts";
+import type { FinalTask } from "../final-task.ts";
 import type { Entry, Ledger } from "../ledger.ts";
 import type { Witnessed } from "../witnessed.ts";
 import type { EndpointChange, SignerName, Span } from "./endpoint-history.ts";
 import type { TaskPlan } from "./plan.ts";
-
-export type ReadTask = z.infer<typeof ReadTask>;
-export const ReadTask = Task.extend({
-  credits: z.object({ amount: z.int(), state: z.string() }).optional(),
-});
 
 /** A post at one of the hosts, with the secrets with which it verifies. */
 export interface SignedPost extends Post {
@@ -35,11 +30,8 @@ export interface TaskHistory {
 }
 
 /** What is known of a task in the end. */
-export interface Evidence {
+export interface Evidence extends FinalTask<Task> {
   readonly history: TaskHistory;
-  /** Body of `GET /v1/tasks/{id}`; null when there is no such task. */
-  readonly text: string | null;
-  readonly task: ReadTask | null;
   readonly posts: readonly SignedPost[];
   readonly entries: readonly Entry[];
 }

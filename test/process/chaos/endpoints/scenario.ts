@@ -1,11 +1,13 @@
 import pMap from "p-map";
 import { seeded } from "../../../simulation/random.ts";
-import { type Client, LOCAL_VARS } from "../../harness/client.ts";
+import { type Client, LOCAL_VARS, Task } from "../../harness/client.ts";
 import { Receiver } from "../../harness/receiver.ts";
 import { Workerd } from "../../harness/workerd.ts";
 import { Caller } from "../caller.ts";
 import { Counters } from "../counters.ts";
+import { readFinalTask } from "../final-task.ts";
 import { afterwards, killAgainAndAgain, upFor } from "../kills.ts";
+import { runInLanes } from "../lanes.ts";
 import { type Ledger, openAccount, readLedger } from "../ledger.ts";
 import { quiescence } from "../quiescence.ts";
 import type { Recorded, Scenario } from "../scenario.ts";
@@ -13,15 +15,9 @@ import { Changer } from "./changing.ts";
 import { figuresOf } from "./figures.ts";
 import { faultsIn } from "./judge.ts";
 import { pauseHost, type PausePlan } from "./pausing.ts";
-import { DEFAULT_SCHEDULE_S, type Owner, OWNERS, type TaskPlan, taskPlan } from "./plan.ts";
+import { DEFAULT_SCHEDULE_S, type Owner, OWNERS, taskPlan } from "./plan.ts";
 import { PLANTED_FAULTS } from "./planted.ts";
-import {
-  type Evidence,
-  ReadTask,
-  type Recording,
-  type SignedPost,
-  type TaskHistory,
-} from "./recording.ts";
+import { type Evidence, type Recording, type SignedPost, type TaskHistory } from "./recording.ts";
 import { runTask } from "./task-run.ts";
 import { taskOf, VerifiedPosts } from "./verified-posts.ts";
 
@@ -33,7 +29,6 @@ const VARS = {
 const LOAD_MS = 60_000;
 const PARALLEL = 24;
 const READS_AT_ONCE = 8;
-const NO_TASK = { text: null, task: null };
 const GRANT = 10_000_000;
 const [MIN_UP_MS, MAX_UP_MS] = [1_000, 7_000];
 /** Longest time between two kills after the load, while attempts go on that a pause has held. */
@@ -86,16 +81,16 @@ async function record(seed: number): Promise<Recorded<Recording>> {
   let isOver = false;
   const isClosing = () => Date.now() > endAt;
   const owners = new Map<string, Owner>();
-  const planOf = (nth: number) => {
-    const plan = taskPlan(seed, nth);
+  const runNext = () => {
+    const plan = taskPlan(seed, owners.size);
     owners.set(plan.id, plan.owner);
-    return plan;
+    return runTask(caller, plan, isClosing);
   };
   const verified = new VerifiedPosts(hosts, owners, changer.signers);
   const random = seeded(seed);
   const load = async () => {
     const [histories, pauses] = await Promise.all([
-      runTasks(caller, planOf, isClosing),
+      runInLanes(PARALLEL, isClosing, runNext),
       pMap(PAUSES, (plans, i) => pauseHost(caller, hostAt(hosts[i + 1]), plans)),
       pMap(OWNERS, (owner) => changer.changeUntil(isClosing, owner)),
     ]);
@@ -148,28 +143,10 @@ function evidenceOf(
   );
   const read = async (history: TaskHistory): Promise<Evidence> => {
     const { id } = history.plan;
-    const { status, text, json } = await client.ask("GET", `/v1/tasks/${id}`);
-    const known = status === 200 ? { text, task: ReadTask.parse(json) } : NO_TASK;
-    return { history, ...known, posts: posts.get(id) ?? [], entries: entries.get(id) ?? [] };
+    const final = await readFinalTask(client, id, Task, history.faults);
+    return { history, ...final, posts: posts.get(id) ?? [], entries: entries.get(id) ?? [] };
   };
   return pMap(histories, read, { concurrency: READS_AT_ONCE });
-}
-
-/** Runs tasks one after another on parallel lanes until the round closes. */
-async function runTasks(
-  caller: Caller,
-  planOf: (nth: number) => TaskPlan,
-  isClosing: () => boolean,
-): Promise<readonly TaskHistory[]> {
-  const histories: TaskHistory[] = [];
-  let started = 0;
-  const lane = async () => {
-    while (!isClosing()) {
-      histories.push(await runTask(caller, planOf(started++), isClosing));
-    }
-  };
-  await Promise.all(Array.from({ length: PARALLEL }, lane));
-  return histories;
 }
 
 function hostAt(receiver: Receiver | undefined): string {
