@@ -3,13 +3,8 @@ import type { EndpointState } from "../chaos/endpoints/endpoint-history.ts";
 import { faultsIn } from "../chaos/endpoints/judge.ts";
 import { taskPlan } from "../chaos/endpoints/plan.ts";
 import { PLANTED_FAULTS } from "../chaos/endpoints/planted.ts";
-import {
-  type Evidence,
-  ReadTask,
-  type Recording,
-  type SignedPost,
-  type TaskHistory,
-} from "../chaos/endpoints/recording.ts";
+import type { Evidence, Recording, SignedPost, TaskHistory } from "../chaos/endpoints/recording.ts";
+import { Task } from "../harness/client.ts";
 
 const START_S = 1_795_000_000;
 const START = START_S * 1000;
@@ -107,7 +102,7 @@ function evidenceOf(nth: number, again: EndpointState | null): Evidence {
   return {
     history,
     text: JSON.stringify(shown),
-    task: ReadTask.parse(shown),
+    task: Task.parse(shown),
     posts: [...posts, ...redelivered],
     entries: [],
   };
