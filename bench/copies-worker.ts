@@ -10,18 +10,7 @@ import { statedBytes } from "../src/outbound/open-source.ts";
 import { env } from "../src/startup.ts";
 
 // Classes of objects that the harness binds; nothing calls them.
-export {
-  AccountObject,
-  CallObject,
-  ConnectionObject,
-  DeploymentObject,
-  DigestObject,
-  HostObject,
-  JobObject,
-  ListenersObject,
-  OfferBookObject,
-  QueueObject,
-} from "./startup/bare-worker.ts";
+export * from "./startup/bare-worker.ts";
 
 interface Bindings extends OutputBindings {
   readonly OUTPUT_OBJECTS: DurableObjectNamespace<Copier>;
