@@ -185,9 +185,7 @@ it.each(VIEWS)(
     const page = await openPage(relay.url, { context: { ...context, acceptDownloads: true } });
     await page.goto(link);
     await page.getByRole("heading", { name: "Your video is ready" }).waitFor();
-    await page
-      .getByText(/^You can download it here until .*, in 2 d\. Then it is deleted\.$/)
-      .waitFor();
+    await page.getByText(/^You can save it until .*, in 2 d\. Then it is deleted\.$/).waitFor();
     await loaded(page.locator("video"));
     await expectAccessible(page);
     const download = page.waitForEvent("download");

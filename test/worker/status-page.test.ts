@@ -83,6 +83,22 @@ it("the page of a status link has the configured name, logo and colour of the op
   }
 });
 
+it("the page of a status link says until when a video can be saved from the upstream's own link, as its documentation states, and then that it is no longer there", async () => {
+  const { id, link } = await aLinkedTask({ provider: "ark", callback_url: null });
+  await report(aCompletion(id));
+  const shown = async () => {
+    const page = await (await visit(link)).text();
+    return page.replaceAll(/<[^>]*>/g, "");
+  };
+  expect(await shown()).toMatch(
+    /You can save it until 02 Jan 12:00:00, in \d+ h\. After that it may be gone\./,
+  );
+  pass(DAY_MS);
+  const later = await shown();
+  expect(later).toContain("Your video is no longer here");
+  expect(later).not.toContain("Open the video");
+});
+
 /** Opens a status link that is refused. @returns the status of the answer, and the heading of the page. */
 async function refused(path: string) {
   const response = await visit(path);

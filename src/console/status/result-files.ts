@@ -3,7 +3,7 @@ import { DOWNLOAD } from "../../api/outputs/read-output.ts";
 import { isShownInline, typeOfExtension } from "../../core/output-metadata/media-type.ts";
 import { SECOND_MS } from "../../core/time.ts";
 import { extensionOf } from "../../security/output-link.ts";
-import { fileAt, shownLinks } from "../task/links.tsx";
+import { fileAt, type LinkEnd, shownLinks } from "../task/links.tsx";
 
 /** Kind of a file, which decides how a page shows it and what it calls it. */
 export type FileKind = "image" | "video" | "audio" | "file";
@@ -14,7 +14,7 @@ export type FileKind = "image" | "video" | "audio" | "file";
  * - `copying`: the relay is making its copy, and leads to the upstream's own link in the meantime.
  * - `unsure`: the relay could not make a copy, and leads to the upstream's own link for as long as that works.
  * - `elsewhere`: the result has the upstream's own link.
- * - `gone`: it has expired, or was deleted.
+ * - `gone`: it has expired, or was deleted, or the upstream's own link has expired.
  */
 export type FilePlace = "here" | "copying" | "unsure" | "elsewhere" | "gone";
 
@@ -30,16 +30,22 @@ export interface ResultFile {
   readonly mediaUrl: string | null;
   /** Address at which the reader gets the file. Null when there is none that a browser may open. */
   readonly url: string | null;
-  /** Time at which the relay deletes the file, in Unix milliseconds; null when the relay does not keep it. */
+  /**
+   * Time in Unix milliseconds until which the file can be had: at which the relay deletes it, or until which the
+   * upstream's own link works according to its documentation. Null when it is not known.
+   */
   readonly endsAt: number | null;
 }
 
-/** Origins at which the page finds files. */
-interface Origins {
+/** What the page knows of the links to files besides the links themselves. */
+interface Surroundings {
   /** Origin of the relay's links to outputs at present; null when it has none. */
-  readonly outputs: string | null;
-  /** Origin of the page itself, as its reader sees it. */
-  readonly page: string;
+  readonly outputsOrigin: string | null;
+  /** Origin of the page, as its reader sees it. */
+  readonly pageOrigin: string;
+  /** Time until which the upstream's own links work; null when it is not known. */
+  readonly linkEnd: LinkEnd | null;
+  readonly now: number;
 }
 
 /** State of the relay's copy of an output. */
@@ -48,23 +54,26 @@ type Copy = NonNullable<TaskStatus["outputs"]>[number];
 /** Returns the files of a result, of a large result only the first ones; none while a task has no result. */
 export function resultFiles(
   { output, outputs }: Pick<TaskStatus, "output" | "outputs">,
-  origins: Origins,
-  now: number,
+  around: Surroundings,
 ): readonly ResultFile[] {
   const links = shownLinks(output?.urls ?? []);
-  return links.map((link, index) => fileOf(link, outputs?.[index], origins, now));
+  return links.map((link, index) => fileOf(link, outputs?.[index], around));
 }
 
-function fileOf(link: string, copy: Copy | undefined, origins: Origins, now: number): ResultFile {
-  const place = placeOf(copy, now);
+function fileOf(link: string, copy: Copy | undefined, around: Surroundings): ResultFile {
+  const place = placeOf(copy, around);
   const type = copy?.content_type ?? typeOfExtension(extensionOf(link));
   const { bytes = null, expires_at: endsAtS } = copy ?? {};
-  const endsAt = endsAtS === undefined ? null : endsAtS * SECOND_MS;
-  return { kind: kindOf(type), place, type, bytes, ...addressesOf(link, place, origins), endsAt };
+  const end = endsAtS === undefined ? around.linkEnd?.at : endsAtS * SECOND_MS;
+  const endsAt = end === undefined || end <= around.now ? null : end;
+  return { kind: kindOf(type), place, type, bytes, ...addressesOf(link, place, around), endsAt };
 }
 
-function placeOf(copy: Copy | undefined, now: number): FilePlace {
-  if (copy === undefined || copy.reason === "own_link") return "elsewhere";
+function placeOf(copy: Copy | undefined, { linkEnd, now }: Surroundings): FilePlace {
+  if (copy === undefined || copy.reason === "own_link") {
+    const hasEnded = linkEnd !== null && !linkEnd.isLeast && linkEnd.at <= now;
+    return hasEnded ? "gone" : "elsewhere";
+  }
   const isOver = copy.expires_at !== undefined && copy.expires_at * SECOND_MS <= now;
   if (isOver || copy.reason === "deleted") return "gone";
   if (copy.kept || copy.reason === "streamed") return "here";
@@ -81,18 +90,18 @@ function kindOf(type: string | null): FileKind {
 function addressesOf(
   link: string,
   place: FilePlace,
-  { outputs, page }: Origins,
+  { outputsOrigin, pageOrigin }: Surroundings,
 ): Pick<ResultFile, "mediaUrl" | "url"> {
-  const address = place === "elsewhere" ? link : (fileAt(outputs, link) ?? link);
+  const address = place === "elsewhere" ? link : (fileAt(outputsOrigin, link) ?? link);
   const url = URL.parse(address);
   if (place === "gone" || url === null || !/^https?:$/.test(url.protocol)) {
     return { mediaUrl: null, url: null };
   }
   if (place === "elsewhere")
-    return { mediaUrl: canLoad(url, page) ? url.href : null, url: url.href };
+    return { mediaUrl: canLoad(url, pageOrigin) ? url.href : null, url: url.href };
   const saving = new URL(url);
   saving.search = DOWNLOAD;
-  const isShown = place === "here" && canLoad(url, page);
+  const isShown = place === "here" && canLoad(url, pageOrigin);
   return { mediaUrl: isShown ? url.href : null, url: saving.href };
 }
 

@@ -62,10 +62,12 @@ function Headline({ files, count, now }: ResultProps) {
 /** Says for how long the files of a result can be had. */
 function Stay({ files, count, now }: ResultProps) {
   const left = files.filter(({ place }) => place !== "gone");
-  const it = count === 1 ? "it" : "them";
+  const [it, they, are] = count === 1 ? ["it", "it", "is"] : ["them", "they", "are"];
   if (left.length === 0) return <>Ask whoever gave you this link whether you can get {it} again.</>;
-  const endsAt = left.find((file) => file.endsAt !== null)?.endsAt ?? null;
-  if (endsAt === null || left.some(({ place }) => place === "elsewhere")) {
+  const ends = left.map(({ endsAt }) => endsAt);
+  const endsAt = ends.includes(null) ? null : Math.min(...ends.filter((end) => end !== null));
+  const isElsewhere = left.some(({ place }) => place === "elsewhere");
+  if (endsAt === null) {
     return (
       <>
         Save {it} soon: the service that has made {it} may delete {it}.
@@ -74,8 +76,8 @@ function Stay({ files, count, now }: ResultProps) {
   }
   return (
     <>
-      You can download {it} here until <Time at={endsAt} />, <Ago at={endsAt} now={now} />. Then{" "}
-      {count === 1 ? "it is" : "they are"} deleted.
+      You can save {it} until <Time at={endsAt} />, <Ago at={endsAt} now={now} />.{" "}
+      {isElsewhere ? `After that ${they} may be gone.` : `Then ${they} ${are} deleted.`}
     </>
   );
 }

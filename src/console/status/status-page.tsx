@@ -12,6 +12,7 @@ import { indentedJson } from "../parts/code.tsx";
 import { Id } from "../parts/copy.tsx";
 import { Hostile, HostileCode } from "../parts/hostile.tsx";
 import { Ago, Time } from "../parts/shown-time.tsx";
+import { linkEndOf } from "../task/links.tsx";
 import { brandOf, CustomerLayout, customerHeaders } from "./customer-layout.tsx";
 import { failureText } from "./failure-texts.ts";
 import { isSecure, resultFiles, type ResultFile } from "./result-files.ts";
@@ -43,11 +44,15 @@ export const statusPage = publicPage(
     const task = linkedTaskIn(found.task);
     const now = Date.now();
     const brand = brandOf(env);
-    const origins = {
-      outputs: configOf(env)?.outputsOrigin ?? null,
-      page: linkOrigin(env, request),
-    };
-    const files = resultFiles(task, origins, now);
+    const config = configOf(env);
+    const connection = config?.connections.get(found.task.connection ?? "");
+    const pageOrigin = linkOrigin(env, request);
+    const files = resultFiles(task, {
+      outputsOrigin: config?.outputsOrigin ?? null,
+      pageOrigin,
+      linkEnd: linkEndOf(connection, (task.completed_at ?? 0) * SECOND_MS),
+      now,
+    });
     const page = (
       <CustomerLayout
         title="Your result"
@@ -58,7 +63,7 @@ export const statusPage = publicPage(
         <Life task={task} files={files} isCrowded={found.isCrowded} now={now} />
       </CustomerLayout>
     );
-    return html(page, 200, await customerHeaders(brand, mediaSchemesOf(origins.page)));
+    return html(page, 200, await customerHeaders(brand, mediaSchemesOf(pageOrigin)));
   },
 );
 

@@ -5,15 +5,25 @@ import { FAILURE_CATEGORIES } from "../../../src/core/record/upstream.ts";
 
 const NOW = Date.UTC(2026, 10, 20);
 const SOON_S = NOW / 1000 + 3_600;
-const ORIGINS = { outputs: "https://files.example.com", page: "https://relay.example.com" };
+const AROUND: Parameters<typeof resultFiles>[1] = {
+  outputsOrigin: "https://files.example.com",
+  pageOrigin: "https://relay.example.com",
+  linkEnd: null,
+  now: NOW,
+};
 const LINK = "https://relay.example.com/outputs/0edf0c76-03df-4fc8-941b-1cc4f8b7c465/1/token.mp4";
 const AT_PRESENT = LINK.replace("relay.", "files.");
 
 /** Returns the only file of a result: that behind a link, with the state of the relay's copy. */
-function fileOf(url: string, copy?: object, origins: Parameters<typeof resultFiles>[1] = ORIGINS) {
+function fileOf(url: string, copy?: object, around: Partial<typeof AROUND> = {}) {
   const output = { urls: [url], metadata: {} };
   const outputs = copy && { outputs: [{ kept: false, ...copy }] };
-  return resultFiles({ output, ...outputs }, origins, NOW)[0];
+  return resultFiles({ output, ...outputs }, { ...AROUND, ...around })[0];
+}
+
+/** Returns what the page knows when links work until `at`, or at least until then. */
+function linkEnd(at: number, isLeast: boolean): Pick<typeof AROUND, "linkEnd"> {
+  return { linkEnd: { at, isLeast } };
 }
 
 describe("a file of a result on the page of a status link", () => {
@@ -71,6 +81,18 @@ describe("a file of a result on the page of a status link", () => {
     }
   });
 
+  it("a file at an upstream's own link can be had until the time at which the upstream's documentation says that the link ends, and is then gone", () => {
+    const url = "https://cdn.example.net/a.mp4";
+    const endsAt = NOW + 60_000;
+    const there = { place: "elsewhere", url, endsAt };
+    expect(fileOf(url, undefined, linkEnd(endsAt, false))).toMatchObject(there);
+    expect(fileOf(url, undefined, linkEnd(endsAt, true))).toMatchObject(there);
+    const gone = { place: "gone", url: null, endsAt: null };
+    expect(fileOf(url, undefined, linkEnd(NOW, false))).toMatchObject(gone);
+    const perhaps = { place: "elsewhere", url, endsAt: null };
+    expect(fileOf(url, undefined, linkEnd(NOW, true))).toMatchObject(perhaps);
+  });
+
   it.each([
     "javascript:alert(1)//a.mp4",
     "data:image/png;base64,AAAA",
@@ -86,7 +108,7 @@ describe("a file of a result on the page of a status link", () => {
   it("a file at an http link is opened from a page at https, but not shown there, and is shown on a page at http", () => {
     const url = "http://cdn.example.net/a.mp4";
     expect(fileOf(url)).toMatchObject({ mediaUrl: null, url });
-    const local = { outputs: null, page: "http://localhost:8787" };
+    const local = { outputsOrigin: null, pageOrigin: "http://localhost:8787" };
     expect(fileOf(url, undefined, local)).toMatchObject({ mediaUrl: url, url });
   });
 
@@ -103,7 +125,7 @@ it.each([
   [["a.glb"], 1, "file"],
 ])("readers call the files %j, %i in all, by the name %s", (names, count, name) => {
   const urls = names.map((each) => `https://cdn.example.net/${each}`);
-  const files = resultFiles({ output: { urls, metadata: {} } }, ORIGINS, NOW);
+  const files = resultFiles({ output: { urls, metadata: {} } }, AROUND);
   expect(namesOf(files, count)).toBe(name);
 });
 
