@@ -91,7 +91,7 @@ interface FileProps {
 function File({ file, number }: FileProps) {
   const { kind, type, bytes, mediaUrl } = file;
   const name = nameOf(file);
-  const named = number === null ? name : `${name} ${number}`;
+  const named = number === null ? `the ${name}` : `${name} ${number}`;
   const format = type === null ? "" : extensionOfType(type, "").toUpperCase();
   const facts = [format, ...(bytes === null ? [] : [sizeText(bytes)])].filter(
     (fact) => fact !== "",
@@ -99,13 +99,13 @@ function File({ file, number }: FileProps) {
   return (
     <figure>
       {kind === "file" || type === null ? null : (
-        <Preview type={type} url={mediaUrl} label={`The ${named}`} />
+        <Preview type={type} url={mediaUrl} label={capital(named)} />
       )}
       <figcaption>
         <span class="muted">
           {[...(number === null ? [] : [capital(named)]), ...facts].join(" · ")}
         </span>
-        <Get file={file} named={number === null ? `the ${name}` : named} />
+        <Get file={file} named={named} />
       </figcaption>
     </figure>
   );
