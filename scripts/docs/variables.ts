@@ -180,7 +180,7 @@ const ADDRESSES = {
   },
 } satisfies Entries;
 
-/** Descriptions of the variables of the index, the log, operator events and Cloudflare Access. */
+/** Descriptions of the variables of the index, the log, operator events, status links and Cloudflare Access. */
 const OPERATORS = {
   LOG: {
     meaning: "`all` logs every step of a task and every refused request; see [the log](#the-log)",
@@ -223,6 +223,22 @@ const OPERATORS = {
   SILENCE_MINUTES: {
     meaning:
       "sends the operator event `events.silent` when no task has ended for so long; needs the index",
+  },
+  BRAND_NAME: {
+    without: "`Task Relay`",
+    values: "at most 40 characters",
+    meaning: "your name at the head of the pages of [status links](status-links.md#the-page)",
+  },
+  BRAND_LOGO: {
+    without: "none",
+    values: "name of a PNG, WebP or SVG file in `public/brand`",
+    meaning: "your logo beside `BRAND_NAME`, which is required with it",
+  },
+  BRAND_COLOR: {
+    without: "that of the console",
+    values: "`#rrggbb`",
+    meaning:
+      "colour of the buttons and the bar of progress on these pages. It must stand out from light and from dark pages: a contrast of at least 3:1 to both ([WCAG 2.2](https://www.w3.org/TR/WCAG22/#non-text-contrast)), or the relay refuses it",
   },
   ACCESS_TEAM: {
     values: "name of the team",

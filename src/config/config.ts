@@ -8,6 +8,7 @@ import type { Secrets } from "../security/keyring.ts";
 import type { OperatorKey, OperatorRole } from "../security/roles.ts";
 import { IP_REFUSAL, isIpLiteral, isLoopback } from "../security/url-rules.ts";
 import type { BaseUrlRules } from "./base-url.ts";
+import type { OperatorBrand } from "./operator-brand.ts";
 import { type Connections, parseConnections } from "./connections.ts";
 import { type IndexConfig, parseIndexConfig } from "./index-config.ts";
 import type { DisabledConnection } from "./declared-connections.ts";
@@ -117,6 +118,7 @@ export interface Config extends Secrets, Placement, IndexConfig, OutputConfig, L
   readonly settlementUrl: string | null;
   /** Settings of Cloudflare Access, whose users the console treats as operators; null when Access is not configured. */
   readonly access: AccessConfig | null;
+  readonly brand: OperatorBrand;
 }
 
 /** Settings of the application in Cloudflare Access that protects the console. */
@@ -190,6 +192,7 @@ export function parseConfig(
     plan: data.PLAN,
     ...alertsOf(data),
     access: accessOf(data),
+    brand: { name: data.BRAND_NAME, logo: data.BRAND_LOGO, color: data.BRAND_COLOR },
   });
 }
 
@@ -252,6 +255,12 @@ function accessIssues({ ACCESS_TEAM, ACCESS_AUD }: ParsedVariables): ConfigIssue
   return [{ path, message: "is required with ACCESS_TEAM or ACCESS_AUD" }];
 }
 
+/** Returns a fault if there is a logo but no name, because the name is also the text of the logo. */
+function brandIssues({ BRAND_LOGO, BRAND_NAME }: ParsedVariables): ConfigIssue[] {
+  if (BRAND_LOGO === null || BRAND_NAME !== null) return [];
+  return [{ path: "BRAND_NAME", message: "is required with BRAND_LOGO" }];
+}
+
 /**
  * Returns the rules for the base URLs of connections. A base URL on the relay's own host is refused; that host is known
  * here only if `PUBLIC_URL` is set.
@@ -281,7 +290,7 @@ function missingFlags(flags: Readonly<Record<string, boolean>>, isLocal: boolean
 /** Returns the faults of variables whose values are valid alone but contradict each other. */
 function conflicts(data: ParsedVariables, connected: Connections): ConfigIssue[] {
   const unconnected = unconnectedOffers(data.OFFERS ?? [], connected);
-  return [...uncallableUrls(data), ...accessIssues(data), ...unconnected];
+  return [...uncallableUrls(data), ...accessIssues(data), ...brandIssues(data), ...unconnected];
 }
 
 /**

@@ -6,6 +6,7 @@ import { DAY_MS, SECOND_MS } from "../core/time.ts";
 import { isHmacSecret } from "../security/hmac.ts";
 import { Ed25519JwkSchema } from "../security/keyring.ts";
 import { OPERATOR_ROLES } from "../security/roles.ts";
+import { parseBrandColor, parseBrandLogo, parseBrandName } from "./operator-brand.ts";
 import { HELD_BODIES_MB } from "./held-bodies.ts";
 import { parseOffers } from "./offers.ts";
 import { parseOperatorKeys } from "./operator-keys.ts";
@@ -88,6 +89,9 @@ export const Variables = z.object({
   OPERATOR_CALLBACK_FORMAT: oneOf("standard", ["standard", "slack"]),
   OPERATOR_DIGEST_MINUTES: optionalNumber({ min: 1, max: 1440, unit: "minutes" }),
   SILENCE_MINUTES: optionalNumber({ min: 1, max: 10_080, unit: "minutes" }),
+  BRAND_NAME: parseOptional(parseBrandName),
+  BRAND_LOGO: parseOptional(parseBrandLogo),
+  BRAND_COLOR: parseOptional(parseBrandColor),
   INDEX_DB: z.optional(z.unknown()),
   INDEX_RETENTION_DAYS: optionalNumber(
     { min: 1, max: 365, unit: "days" },

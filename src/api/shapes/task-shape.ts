@@ -274,9 +274,14 @@ const STATUS_FIELDS = {
 export const TaskStatus = named(
   "TaskStatus",
   z.discriminatedUnion("status", [
-    z.strictObject({ ...HEAD, status: OPEN_FIELDS.status, ...STATUS_FIELDS }),
-    z.strictObject({ ...COMPLETED, ...STATUS_FIELDS }),
-    z.strictObject({ ...FAILED, ...STATUS_FIELDS }),
+    z.strictObject({
+      ...HEAD,
+      status: OPEN_FIELDS.status,
+      ...STATUS_FIELDS,
+      progress: OPEN_FIELDS.progress,
+    }),
+    z.strictObject({ ...COMPLETED, ...STATUS_FIELDS, outputs: COMPLETED_FIELDS.outputs }),
+    z.strictObject({ ...FAILED, ...STATUS_FIELDS, failure: FAILED_FIELDS.failure }),
   ]),
   "A task as whoever has its status link sees it.",
 );

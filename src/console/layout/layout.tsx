@@ -22,22 +22,35 @@ export function themeOf({ headers }: Request): Theme {
 interface DocumentProps {
   readonly title: string;
   readonly theme: Theme;
-  /** Scripts for this page that run before those that every page has. */
-  readonly scripts?: Child;
+  /** Name of whose page it is; that of the product when absent. */
+  readonly owner?: string;
+  /** Path of the icon of the page; that of the product when absent. */
+  readonly icon?: string;
+  /** Further elements in the head of the page. Scripts among them run before those that every page has. */
+  readonly head?: Child;
 }
 
 /** The HTML document of every page. The files that it loads are in `public/assets`, which `npm run generate` makes. */
-export function Document({ title, theme, scripts, children }: PropsWithChildren<DocumentProps>) {
+export function Document({
+  title,
+  theme,
+  owner = "Task Relay",
+  icon = "/assets/icon.svg",
+  head,
+  children,
+}: PropsWithChildren<DocumentProps>) {
   const chosen = theme === null ? {} : { "data-theme": theme };
   return (
     <html lang="en" {...chosen}>
       <head>
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1, viewport-fit=cover" />
-        <title>{title} · Task Relay</title>
-        <link rel="icon" href="/assets/icon.svg" />
+        <title>
+          {title} · {owner}
+        </title>
+        <link rel="icon" href={icon} />
         <link rel="stylesheet" href="/assets/console.css" />
-        {scripts}
+        {head}
         <script src="/assets/idiomorph.js" defer />
         <script src="/assets/console.js" type="module" />
         <script src="/assets/lists.js" type="module" />

@@ -44,6 +44,8 @@ export interface WorkerdOptions {
   readonly hasNewConnections?: boolean;
   /** True when the relay has a bucket for outputs, in `buckets`; false by default. */
   readonly hasOutputs?: boolean;
+  /** Directory of the files that are answered without the relay; by default `public`. */
+  readonly files?: string;
 }
 
 /** Directory of the files that are answered without the relay. */
@@ -96,6 +98,7 @@ export class Workerd implements AsyncDisposable {
   readonly #v8Flags: readonly string[];
   readonly #hasNewConnections: boolean;
   readonly #hasOutputs: boolean;
+  readonly #files: string;
   #homeOf: HomeOf;
   #vars: Vars = {};
   #child: Child | null = null;
@@ -112,6 +115,7 @@ export class Workerd implements AsyncDisposable {
       v8Flags = [],
       hasNewConnections = true,
       hasOutputs = false,
+      files = PUBLIC,
     }: WorkerdOptions,
     further: readonly FurtherWorker[],
   ) {
@@ -123,6 +127,7 @@ export class Workerd implements AsyncDisposable {
     this.#v8Flags = v8Flags;
     this.#hasNewConnections = hasNewConnections;
     this.#hasOutputs = hasOutputs;
+    this.#files = files;
     this.url = `http://127.0.0.1:${port}`;
     this.client = new Client(this);
     const inspected = hasInspector ? [`--inspector-addr=127.0.0.1:${inspectorPort}`] : [];
@@ -145,7 +150,7 @@ export class Workerd implements AsyncDisposable {
       }
       for (const [name, file] of Object.entries(BUCKET_FILES))
         await copyFile(file, join(home, name));
-      await symlink(PUBLIC, join(home, "public"));
+      await symlink(relay.#files, join(home, "public"));
       for (const { name, script: code } of further) await writeFile(join(home, `${name}.js`), code);
       await relay.restart(vars, script, options.isAsked);
     } catch (error) {
@@ -213,7 +218,7 @@ export class Workerd implements AsyncDisposable {
     const options = [
       `--socket-addr=http=127.0.0.1:${this.#port}`,
       `--directory-path=disk=${this.storage}`,
-      `--directory-path=public=${PUBLIC}`,
+      `--directory-path=public=${this.#files}`,
     ];
     const env = { ...process.env, ...this.#vars };
     this.#child = new Child(command, [...args, ...options, config], env);
