@@ -68,7 +68,6 @@ function Life({ task, isCrowded }: LifeProps) {
         task={{ ...task, callback: null }}
         links={null}
         outputsOrigin={null}
-        isHostShown={false}
         now={Date.now()}
       />
     </div>
