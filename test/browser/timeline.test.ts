@@ -87,7 +87,7 @@ function overlaps(page: Page): Promise<readonly string[]> {
         name: text.textContent,
         box: text.getBoundingClientRect(),
       }));
-      const poles = [...drawing.querySelectorAll(".mark path, .attempt path:not(.planned)")];
+      const poles = [...drawing.querySelectorAll(".mark path")];
       for (const [at, { name, box }] of texts.entries()) {
         const isMet = (other: DOMRect) =>
           box.left < other.right &&
@@ -99,7 +99,8 @@ function overlaps(page: Page): Promise<readonly string[]> {
         const lines = poles.map((pole) => pole.getBoundingClientRect());
         if (lines.some((line) => isMet(new DOMRect(line.x - 0.5, line.y, 1, line.height))))
           faults.push(`${name} and a line`);
-        if (box.left < frame.left || box.right > frame.right || box.top < frame.top)
+        const isWide = box.left < frame.left || box.right > frame.right;
+        if (isWide || box.top < frame.top || box.bottom > frame.bottom)
           faults.push(`${name} and the edge`);
       }
     }

@@ -6,7 +6,7 @@ import type { Bar, Timeline } from "./timeline.ts";
 const LINE = 20;
 /** Vertical position of the titles of the sections, in units of the drawing. */
 const TITLE = 16;
-/** Distances from the axis to the baselines of the nearest row of labels above and below it, in units of the drawing. */
+/** Distances from the axis to the baselines of the nearest labels above and below it, in units of the drawing. */
 const [ABOVE, BELOW] = [20, 30];
 /** Distance between the axis and the upper or lower end of an attempt, in units of the drawing. */
 const HALF_BAR = 12;
@@ -21,8 +21,7 @@ const GOOD: ReadonlySet<string | null> = new Set(["delivered"]);
 export function TimelineDrawing({ timeline }: { readonly timeline: Timeline }) {
   const { segments, titles, waits, breaks, bars, numbers, nextX } = timeline;
   const axis = TITLE + LINE + ABOVE + LINE * Math.max(0, ...timeline.names.map(({ row }) => row));
-  const rowsBelow = Math.max(0, ...numbers.map(({ row }) => row + 1));
-  const height = axis + ABOVE + LINE * rowsBelow;
+  const height = axis + (numbers.length === 0 ? ABOVE : BELOW + LINE / 2);
   return (
     <svg class="timeline" viewBox={`0 0 ${WIDTH} ${height}`} aria-hidden="true">
       <g class="titles">
@@ -50,7 +49,9 @@ export function TimelineDrawing({ timeline }: { readonly timeline: Timeline }) {
         <Attempt bar={bar} axis={axis} />
       ))}
       {numbers.map((number) => (
-        <AttemptNumber label={number} axis={axis} />
+        <g class={`attempt tone-${toneOf(number)}`}>
+          <Text label={number} y={axis + BELOW} />
+        </g>
       ))}
       {nextX === null ? null : (
         <g class="next">
@@ -98,22 +99,6 @@ function Attempt({ bar, axis }: { readonly bar: Bar; readonly axis: number }) {
     <g class={`attempt tone-${toneOf(bar)}`}>
       <rect x={round(x)} y={axis - HALF_BAR} width={round(width)} height={2 * HALF_BAR} rx={2} />
       <path class="planned" d={`M${round(plannedX)} ${axis - HALF_BAR - 4}v${2 * HALF_BAR + 8}`} />
-    </g>
-  );
-}
-
-interface AttemptNumberProps {
-  readonly label: Bar & PlacedLabel;
-  readonly axis: number;
-}
-
-/** The number of an attempt below its bar. A number in the second row has a line to its bar. */
-function AttemptNumber({ label, axis }: AttemptNumberProps) {
-  const y = axis + BELOW + label.row * LINE;
-  return (
-    <g class={`attempt tone-${toneOf(label)}`}>
-      {label.row === 0 ? null : <path d={`M${round(label.x)} ${axis + HALF_BAR}V${y}`} />}
-      <Text label={label} y={y} />
     </g>
   );
 }

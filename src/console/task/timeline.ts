@@ -13,8 +13,11 @@ import {
 
 const MAX_SERIES_DRAWN = 4;
 const LEAST_SERIES_MS = 2_000;
-/** Numbers of rows that labels can have: those of events above the axis, those of attempts below it. */
-const [EVENT_ROWS, ATTEMPT_ROWS] = [4, 2];
+/**
+ * Numbers of rows that labels can have: those of events above the axis, those of attempts below it. In more rows, a later
+ * attempt would be above an earlier one.
+ */
+const [EVENT_ROWS, ATTEMPT_ROWS] = [4, 1];
 
 /** An event in the life of a task. */
 interface Event {
