@@ -81,6 +81,10 @@ const LISTED = [
   "createdAt",
   "completedAt",
   "finishedAt",
+  "creditsHeld",
+  "creditsEarned",
+  "creditsReleased",
+  "creditsRefunded",
   "settledAt",
 ] as const satisfies readonly RowField[];
 

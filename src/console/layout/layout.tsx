@@ -78,6 +78,8 @@ export interface Frame {
   readonly who: string;
   /** Messages on every page, e.g. that callbacks are paused. */
   readonly warnings: readonly string[];
+  /** Messages on the overview alone, e.g. that the relay is set up for development. */
+  readonly notes: readonly string[];
 }
 
 interface LayoutProps {
@@ -100,25 +102,31 @@ export function Layout({
   isLive = false,
   children,
 }: PropsWithChildren<LayoutProps>) {
+  const { warnings, notes } = frame;
   return (
     <Document title={title} theme={frame.theme}>
       <div class="frame has-rail">
         <Topbar who={frame.who} isLive={isLive} />
         <Rail account={frame.account} section={section} />
         <main id="main" class="main" tabindex={-1}>
-          {frame.warnings.length === 0 ? null : (
-            <ul class="banner tone-warn">
-              {frame.warnings.map((warning) => (
-                <li>{warning}</li>
-              ))}
-            </ul>
-          )}
+          <Banner texts={section === "overview" ? [...warnings, ...notes] : warnings} />
           {children}
         </main>
       </div>
       <Help account={frame.account} />
       <output id="said" class="visually-hidden" />
     </Document>
+  );
+}
+
+function Banner({ texts }: { readonly texts: readonly string[] }) {
+  if (texts.length === 0) return null;
+  return (
+    <ul class="banner tone-warn">
+      {texts.map((text) => (
+        <li>{text}</li>
+      ))}
+    </ul>
   );
 }
 
@@ -139,13 +147,14 @@ export function frameOf({ request, runtime, viewer }: Seen): Frame {
     account: isAccount ? viewer.id : null,
     who: isAccount ? `account ${viewer.id}, key ${viewer.key}` : `operator ${viewer.key}`,
     warnings: isAccount ? [] : warningsOf(runtime.config),
+    notes: isAccount ? [] : notesOf(runtime.config),
   };
 }
 
-function warningsOf({ paused, allowLocalCallbacks, isIndexed }: Config): string[] {
-  return [
-    ...(paused ? ["Callbacks and polls wait, because PAUSED is on."] : []),
-    ...(allowLocalCallbacks ? ["ALLOW_LOCAL_CALLBACKS is on, which is for development only."] : []),
-    ...(isIndexed ? [] : ["No index is bound, so that tasks can be opened but not listed."]),
-  ];
+function warningsOf({ paused }: Config): readonly string[] {
+  return paused ? ["Callbacks and polls wait, because PAUSED is on."] : [];
+}
+
+function notesOf({ allowLocalCallbacks }: Config): readonly string[] {
+  return allowLocalCallbacks ? ["ALLOW_LOCAL_CALLBACKS is on, which is for development only."] : [];
 }
