@@ -93,6 +93,7 @@ export const Variables = z.object({
   BRAND_LOGO: parseOptional(parseBrandLogo),
   BRAND_COLOR: parseOptional(parseBrandColor),
   INDEX_DB: z.optional(z.unknown()),
+  INDEX_OBJECT: z.optional(z.unknown()),
   INDEX_RETENTION_DAYS: optionalNumber(
     { min: 1, max: 365, unit: "days" },
     `${DEFAULT_INDEX_RETENTION_DAYS}`,

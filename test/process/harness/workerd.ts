@@ -46,6 +46,8 @@ export interface WorkerdOptions {
   readonly hasOutputs?: boolean;
   /** Directory of the files that are answered without the relay; by default `public`. */
   readonly files?: string;
+  /** True when the relay has an index, in an object; false by default. */
+  readonly hasIndex?: boolean;
 }
 
 /** Directory of the files that are answered without the relay. */
@@ -85,7 +87,7 @@ export function bundleOf(entry = ""): Promise<Bundle> {
   return known;
 }
 
-/** The relay on released workerd, with storage on disk. Bound are the classes of Durable Objects and, if asked for, a bucket. */
+/** The relay on released workerd, with storage on disk. Bound are the classes of Durable Objects and, if asked for, a bucket and an index. */
 export class Workerd implements AsyncDisposable {
   readonly url: string;
   readonly client: Client;
@@ -99,6 +101,7 @@ export class Workerd implements AsyncDisposable {
   readonly #hasNewConnections: boolean;
   readonly #hasOutputs: boolean;
   readonly #files: string;
+  readonly #hasIndex: boolean;
   #homeOf: HomeOf;
   #vars: Vars = {};
   #child: Child | null = null;
@@ -116,6 +119,7 @@ export class Workerd implements AsyncDisposable {
       hasNewConnections = true,
       hasOutputs = false,
       files = PUBLIC,
+      hasIndex = false,
     }: WorkerdOptions,
     further: readonly FurtherWorker[],
   ) {
@@ -128,10 +132,13 @@ export class Workerd implements AsyncDisposable {
     this.#hasNewConnections = hasNewConnections;
     this.#hasOutputs = hasOutputs;
     this.#files = files;
+    this.#hasIndex = hasIndex;
     this.url = `http://127.0.0.1:${port}`;
     this.client = new Client(this);
     const inspected = hasInspector ? [`--inspector-addr=127.0.0.1:${inspectorPort}`] : [];
-    this.#command = [...wrapper, workerdBinary, "serve", "--experimental", ...inspected];
+    // Only the Workers beside the relay use experimental functions.
+    const experimental = hasNewConnections || hasOutputs ? ["--experimental"] : [];
+    this.#command = [...wrapper, workerdBinary, "serve", ...experimental, ...inspected];
   }
 
   static async start(options: WorkerdOptions): Promise<Workerd> {
@@ -250,7 +257,8 @@ export class Workerd implements AsyncDisposable {
     const variables = Object.keys(vars);
     const hasNewConnections = this.#hasNewConnections;
     const { services, extensions, bindings, workers } = this.#hasOutputs ? BUCKET_PARTS : NO_BUCKET;
-    const options = { homeOf: this.#homeOf, variables, hasNewConnections };
+    const hasIndex = this.#hasIndex;
+    const options = { homeOf: this.#homeOf, variables, hasNewConnections, hasIndex };
     return [
       configText({
         services: [...this.#further.map(serviceText), ...services],
