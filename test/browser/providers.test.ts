@@ -35,6 +35,11 @@ it.each([
     expect(await row("newapi")).toMatch(/NEWAPI_API_KEY and\s+NEWAPI_BASE_URL · takes no tasks/);
     await page.locator("#connection-ark").getByRole("link", { name: "a poll decides" }).click();
     expect(await page.getByText("the relay asks the provider at once").isVisible()).toBe(true);
+    const targets = await page
+      .locator("a[href^='#word-']")
+      .evaluateAll((links) => links.map((link) => link.getAttribute("href") ?? ""));
+    expect(targets.length).toBeGreaterThan(10);
+    for (const target of new Set(targets)) expect(await page.locator(target).count()).toBe(1);
     const text = await page.getByRole("main").innerText();
     expect(text).toContain("needs the index, which is not bound");
     expect(text).toContain("ALLOW_LOCAL_CALLBACKS is on: for development only");

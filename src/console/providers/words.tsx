@@ -58,5 +58,5 @@ export function Words() {
 }
 
 function idOf(phrase: Phrase): string {
-  return `word-${phrase.replaceAll(/[^a-z]+/g, "-")}`;
+  return `word-${phrase.toLowerCase().replaceAll(/[^a-z]+/g, "-")}`;
 }
