@@ -126,6 +126,31 @@ it("in the console, an operator creates an account and grants it credits; the sa
   expect(await ledger(page).count()).toBe(1);
 });
 
+it("in the console, the dialog that creates an account states the limit of its submissions, and that which creates a key all that a key with each role may do", async () => {
+  const page = await openPage(relay.url);
+  await logIn(page, "/accounts");
+  const create = await opened(page, "Create an account");
+  expect(await create.innerText()).toContain("submit at most 60 jobs a minute");
+  expect(await violationsOf(page)).toEqual([]);
+  await page.goto("/accounts/acme");
+  const key = await opened(page, "Create a key");
+  const role = key.getByLabel("Role");
+  expect(await role.locator("option").allInnerTexts()).toEqual(["full", "read"]);
+  const hint = await key.locator("#new-role-hint").innerText();
+  expect(hint).toMatch(/^read may read the tasks.*\nfull may also submit what.*callbacks\.$/);
+  expect(await role.getAttribute("aria-describedby")).toBe("new-role-hint");
+  expect(await violationsOf(page)).toEqual([]);
+});
+
+it("the console says on its overview, and on no other page, that the relay is set up for development", async () => {
+  const page = await openPage(relay.url);
+  await logIn(page);
+  const banner = page.getByText("ALLOW_LOCAL_CALLBACKS is on, which is for development only.");
+  expect(await banner.count()).toBe(1);
+  await page.goto("/accounts");
+  expect(await banner.count()).toBe(0);
+});
+
 it("when the console refuses a grant, it shows the form again, with the typed values, and with the fault next to the wrong field", async () => {
   const page = await openPage(relay.url, { expected: [/status of 400/] });
   await logIn(page, "/accounts/other");

@@ -20,6 +20,17 @@ it("the console's list of tasks shows an account only its own tasks, 50 to a pag
   const mine = Array.from({ length: 51 }, (_, n) => aRow({ account: own, createdAt: START - n }));
   await insert(...mine, aRow({ account: other }));
   const first = await (await visit("/tasks", cookie)).text();
+  const titles = Array.from(first.matchAll(/<th scope="col"[^>]*>([^<]+)/g), ([, title]) => title);
+  expect(titles).toEqual([
+    "Task",
+    "Status",
+    "Callback",
+    "Model",
+    "Host",
+    "Duration",
+    "Credits",
+    "Created",
+  ]);
   expect(await listed("/tasks", cookie)).toEqual(mine.slice(0, 50).map(({ id }) => id));
   const [, older = ""] = /href="([^"]+)" rel="next"/.exec(first) ?? [];
   expect(await listed(older.replaceAll("&amp;", "&"), cookie)).toEqual([mine[50]?.id]);

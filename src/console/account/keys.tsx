@@ -173,7 +173,13 @@ function KeyFields({ of, fault }: { readonly of: string; readonly fault: FormFau
         id={`${of}-role`}
         options={ROLES.map((role) => [role, role])}
         fault={fault}
-        hint={`read: may ${listed(READER_MAY)}. full: may also ${listed(ONLY_FULL_MAY)}.`}
+        hint={
+          <>
+            <strong>read</strong> may {listed(READER_MAY)}.
+            <br />
+            <strong>full</strong> may also {listed(ONLY_FULL_MAY)}.
+          </>
+        }
       />
     </>
   );
