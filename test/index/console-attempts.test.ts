@@ -45,3 +45,14 @@ it("the console's page of attempts shows an account the attempts of its own task
   expect(page).not.toContain(foreign.slice(0, 8));
   expect(page).not.toContain("no place on the disk");
 });
+
+it("the console's page of attempts refuses a filter that is not valid and names it, and ignores an attempt that does not exist", async () => {
+  const cookie = await logIn();
+  const refused = await visit("/attempts?status_code=9", cookie);
+  expect(refused.status).toBe(400);
+  expect(await refused.text()).toMatch(/status_code[^]*must be a status code from 100 to 599/);
+  for (const task of ["x", crypto.randomUUID()]) {
+    const page = await pageOf(`/attempts?task=${task}&attempt=-1`, cookie);
+    expect(page).not.toContain('id="attempt"');
+  }
+});

@@ -101,14 +101,14 @@ it("when the index rows of tasks are written repeatedly and in any order, the in
 });
 
 it("a newer index row of a task replaces every column of the task's older row, even where the newer row has null", async () => {
-  const found = { foundBy: "poll", foundLateMs: 1 } as const;
+  const found = { foundBy: "poll", foundLateMs: 1, jobMs: 1 } as const;
   const known = { account: "a", provider: "ark", job: "j", category: "timeout" } as const;
   const submitted = { submission: "unknown", refusal: "funds" } as const;
   const row = aRow({ ...known, ...submitted, ...found, dueAt: START });
   await insert(row);
   const names =
     "account provider job category submission refusal callback lastOutcome lastStatusCode host completedAt finishedAt";
-  const times = "foundBy foundLateMs settledAt firstAttemptMs settledMs dueAt expiresAt";
+  const times = "foundBy foundLateMs jobMs settledAt firstAttemptMs settledMs dueAt expiresAt";
   const empty = Object.fromEntries(`${names} ${times}`.split(" ").map((name) => [name, null]));
   await insert({ ...row, ...empty, version: row.version + 1 });
   const [stored] = await rowsOfTask(row.id);

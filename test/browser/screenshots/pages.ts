@@ -36,6 +36,7 @@ export function pagesOf({ failedTask, downHost, statusLinks }: Shown): readonly 
     { name: "overview", path: "/", ...own },
     { name: "tasks", path: "/tasks", ...own },
     { name: "tasks-failed", path: "/tasks?callback=failed", ...own },
+    { name: "attempts", path: "/attempts", ...own, prepare: openAttempt },
     { name: "redeliver", path: "/tasks?callback=failed", ...own, prepare: openRedelivery },
     { name: "task", path: `/tasks/${failedTask}`, ...own },
     { name: "hosts", path: "/hosts", ...own },
@@ -59,6 +60,12 @@ export function pagesOf({ failedTask, downHost, statusLinks }: Shown): readonly 
 async function openRedelivery(page: Page): Promise<void> {
   await page.getByRole("link", { name: "Send all that match" }).click();
   await page.getByRole("dialog", { name: "Send callbacks again" }).waitFor();
+}
+
+/** Opens the latest attempt, with its request beside the answer. */
+async function openAttempt(page: Page): Promise<void> {
+  await page.locator("tr[id^=attempt-]").getByRole("link").first().click();
+  await page.locator("#attempt").waitFor();
 }
 
 async function tryWrongKey(page: Page): Promise<void> {
