@@ -23,7 +23,7 @@ class Call:
     url: httpx.URL
     answer_within_s: float
     """Longest wait for each part of the answer, in seconds."""
-    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
     body: bytes | None = field(default=None, repr=False)
     key_header: Literal["Authorization", "Relay-Key"] = "Authorization"
     """Header in which the relay gets its key."""

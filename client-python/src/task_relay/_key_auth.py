@@ -9,7 +9,7 @@ import httpx
 class KeyAuth(httpx.Auth):
     """Adds the key to a request when it is sent, so that no call, log or traceback of the client contains it."""
 
-    def __init__(self, key: str, header: str) -> None:
+    def __init__(self, key: object, header: str) -> None:
         """Takes a key as an environment variable or a file has it, maybe with blanks around it.
 
         Raises ValueError when it cannot be a key. The message does not contain it.

@@ -128,7 +128,7 @@ def json_body(value: object) -> bytes:
     return json_text.dumps(value, allow_nan=False, separators=(",", ":")).encode()
 
 
-def header_text(name: str, value: object) -> str:
+def header_text(name: str, value: str | int | Mapping[str, Any]) -> str:
     """Returns a value as a header can contain it: an object as JSON in ASCII.
 
     Raises ValueError, which names the option, for other characters than those of printable ASCII.

@@ -117,16 +117,16 @@ class _Key:
     """Tells whether a signature is valid for a content."""
 
 
-def _read_keys(keys: object) -> list[_Key]:
+def _read_keys(keys: str | Iterable[object] | None) -> list[_Key]:
     """Reads secrets (`whsec_…`, for `v1` signatures) and public keys (`whpk_…`, for `v1a`)."""
-    texts = [keys] if isinstance(keys, str) or not isinstance(keys, Iterable) else list(keys)
+    # An environment variable that is not set has the value None, whatever its type says.
+    texts = [keys] if keys is None or isinstance(keys, str) else list(keys)
     if not texts:
         raise _no_key()
     return [_read_key(text) for text in texts]
 
 
 def _read_key(text: object) -> _Key:
-    # An environment variable that is not set has the value None, whatever its type says.
     match = re.fullmatch(r"\s*(whsec_|whpk_)(\S+)\s*", text) if isinstance(text, str) else None
     data = None if match is None else _decode_base64(match[2])
     if match is None or data is None:
@@ -201,14 +201,14 @@ def _bytes_of(body: object) -> bytes:
     if isinstance(body, str):
         return body.encode()
     # A framework may have replaced the bytes by the value that it has parsed.
-    if isinstance(body, (bytes, bytearray, memoryview)):
+    if isinstance(body, (bytes, bytearray)):
         return bytes(body)
     message = "The body was read or parsed before verify, which needs its bytes."
     raise VerificationError("body_already_read", message)
 
 
 def _require_signature(signatures: str, content: bytes, keys: Sequence[_Key]) -> None:
-    versions = set()
+    versions = set[str]()
     for each in signatures.split(" "):
         version, _, rest = each.partition(",")
         versions.add(version)
@@ -240,9 +240,13 @@ def _is_task(body: Any, is_progress_taken: bool) -> TypeGuard[FinishedTask | Run
     """Tells whether a value is what a callback tells of. Only its kind is checked, because the signature has proved who
     wrote the body.
     """
-    if not isinstance(body, dict) or "id" not in body:
+    if not _is_object(body) or "id" not in body:
         return False
     status = body.get("status")
     if status == "processing":
         return is_progress_taken and "progress" in body
     return (status == "completed" and "output" in body) or (status == "failed" and "error" in body)
+
+
+def _is_object(value: Any) -> TypeGuard[dict[str, Any]]:
+    return isinstance(value, dict)

@@ -30,6 +30,7 @@ def test_the_blocks_of_the_readme_run_in_order_and_its_receiver_accepts_a_real_c
     for block in blocks:
         code = block.replace("https://client.example.com/hook", f"{receiver.url}/hook")
         exec(compile(code, str(README), "exec"), names)
+    names["relay"].close()
     printed = capsys.readouterr().out
     assert "will end as the task" in printed
     assert "['https://cdn.example.com/a.mp4']" in printed
