@@ -137,7 +137,7 @@ export function pageOf({ name, prefix, hasHooks }: NewProvider): string {
 
 MISSING: what the service is, with a link to its documentation, and its hosts in other regions.
 
-MISSING: the [one call](../../../docs/providers.md#one-call), where the adapter has \`submits\`, which stands before everything else.
+MISSING: the [one call](../../../docs/submit.md#one-call), where the adapter has \`submits\`, which stands before everything else.
 
 ## Register, submit, attach
 
