@@ -153,17 +153,17 @@ curl $relay/v1/tasks/$ID/upstream -H "$auth" -d '{"provider": "${name}", "id": "
 | provider | \`${name}\` |
 |---|---|
 | variables | \`${prefix}_API_KEY\`, \`${prefix}_BASE_URL\` |
-| its hooks are authenticated by | ${hasHooks ? "nothing" : "it sends none"} |
+| hooks proved by | ${hasHooks ? "nothing" : "it sends none"} |
 | polling needs | key, job |
-| words for states | MISSING: the words of the examples |
-| the end of a job is found | ${found} |
-| the time of the end is stated in | nothing |
+| states | MISSING: the words of the examples |
+| end found | ${found} |
+| time of the end in | nothing |
 | output links live | not documented |
-| a job can be polled for | not documented |
-| limit of polls | not documented |
+| polled for | not documented |
+| poll limit | not documented |
 | [progress](../../../docs/providers.md#progress) | not stated |
 | [\`usage\`](../../../docs/providers.md#usage) | nothing |
-| a job is [canceled](../../../docs/providers.md#canceling-jobs) by | no call that stops a job is documented |
+| [canceled](../../../docs/providers.md#canceling-jobs) by | no call that stops a job is documented |
 
 MISSING: what its users must know: signatures, repeated hooks, limits, particular failures.
 
