@@ -123,6 +123,10 @@ MISSING: every form of output: one file, several files, each kind of file.
 ${hooks}
 MISSING: at least three bodies that the documents do not show, from tests of SDKs and public reports.
 
+## Sources
+
+Read on MISSING: the day, and the pages with their links.
+
 ## Where was searched
 
 MISSING: the pages and repositories, and when they were read.
@@ -132,7 +136,6 @@ MISSING: the pages and repositories, and when they were read.
 /** Writes the page of a new provider. */
 export function pageOf({ name, prefix, hasHooks }: NewProvider): string {
   const hookUrl = hasHooks ? `, "webhook_url": "'$HOOK_URL'"` : "";
-  const found = hasHooks ? "by the poll that its hook causes" : "by polls alone";
   return `# ${name}
 
 MISSING: what the service is, with a link to its documentation, and its hosts in other regions.
@@ -150,25 +153,21 @@ curl $relay/v1/tasks/$ID/upstream -H "$auth" -d '{"provider": "${name}", "id": "
 
 ## Hooks, polls and links
 
-| provider | \`${name}\` |
-|---|---|
-| variables | \`${prefix}_API_KEY\`, \`${prefix}_BASE_URL\` |
+<!-- generated: facts -->
+
+<!-- end of facts -->
+
 | hooks proved by | ${hasHooks ? "nothing" : "it sends none"} |
+|---|---|
 | polling needs | key, job |
 | states | MISSING: the words of the examples |
-| end found | ${found} |
 | time of the end in | nothing |
-| output links live | not documented |
-| polled for | not documented |
-| poll limit | not documented |
 | [progress](../../../docs/providers.md#progress) | not stated |
 | [\`usage\`](../../../docs/providers.md#usage) | nothing |
 | [canceled](../../../docs/providers.md#canceling-jobs) by | no call that stops a job is documented |
 
 MISSING: what its users must know: signatures, repeated hooks, limits, particular failures.
 
-## Sources
-
-Read on MISSING: the day, and the pages with their links.
+[Sources and real bodies](corpus/README.md)
 `;
 }
