@@ -1,6 +1,6 @@
 import { HOUR_MS } from "../../src/core/time.ts";
 import { documentedLimits } from "../../src/providers/documented-limits.ts";
-import type { NamedProvider, UpstreamProvider } from "../../src/providers/provider.ts";
+import type { NamedProvider } from "../../src/providers/provider.ts";
 import { PROVIDERS } from "../../src/providers/registry.ts";
 import { fillRegions, table } from "./regions.ts";
 
@@ -31,7 +31,7 @@ export function providersDoc(page: string, titleOf: (name: string) => string): s
 }
 
 /** Returns the page of a provider with its table of what the adapter states. */
-export function providerDoc(page: string, provider: UpstreamProvider): string {
+export function providerDoc(page: string, provider: NamedProvider): string {
   const { linkLife, jobLife, polls } = documentedLimits(provider);
   const rows = [
     ["variables", codes(variablesOf(provider))],
@@ -44,7 +44,7 @@ export function providerDoc(page: string, provider: UpstreamProvider): string {
 }
 
 /** Tells whether the links of a provider can expire within an hour, before a client has opened them. */
-function isShort({ linkLife }: UpstreamProvider): boolean {
+function isShort({ linkLife }: NamedProvider): boolean {
   return linkLife !== null && linkLife !== "stated" && linkLife.minMs < HOUR_MS;
 }
 

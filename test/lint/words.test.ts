@@ -21,7 +21,7 @@ it("the words of a page are those of its text, tables and links, without generat
     "| two | [three words](docs/not-counted.md#not-counted) |",
     "```sh\nnot counted\n```",
     "<!-- generated: part -->\n\nnot counted\n\n<!-- end of part -->",
-    "<!-- not counted --><img alt=\"not counted\">",
+    '<!-- not counted --><img alt="not counted">',
     "`four` – 5.",
   ].join("\n\n");
   expect(wordsOf(page)).toBe(6);

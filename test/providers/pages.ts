@@ -17,7 +17,7 @@ export function pageOf(name: string): string {
   return page;
 }
 
-const CORPUS_READMES = import.meta.glob<string>("../../src/providers/*/corpus/README.md", {
+const CORPUS_READMES = import.meta.glob<string>(["../../src/providers/*/corpus/README.md"], {
   eager: true,
   import: "default",
   query: "?raw",
