@@ -59,6 +59,6 @@ function linksOf(page: string, text: string): readonly string[] {
     if (path === "" || original === own) return [];
     return [anchor === undefined ? original : `${original}#${anchor}`];
   });
-  const remote = text.match(/(?<=\]\()https?:[^)]*/g) ?? [];
-  return [...local, ...remote].toSorted();
+  const remote = Array.from(text.matchAll(/\]\((https?:[^)]*)\)/g), ([, url = ""]) => url);
+  return local.concat(remote).toSorted();
 }
