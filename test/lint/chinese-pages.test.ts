@@ -51,7 +51,8 @@ function partsOf(page: string) {
 
 /** Returns the links of a page but those to its own headings and to its translation, with what they lead to. */
 function linksOf(page: string, text: string): readonly string[] {
-  const originals = new Map([...TRANSLATIONS].map(([english, chinese]) => [chinese, english]));
+  const originals = new Map<string, string>();
+  for (const [english, chinese] of TRANSLATIONS) originals.set(chinese, english);
   const own = originals.get(page) ?? page;
   const local = localLinks(text).flatMap(({ path, anchor }) => {
     const target = normalize(join(dirname(page), path));
