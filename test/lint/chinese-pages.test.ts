@@ -54,12 +54,12 @@ function linksOf(page: string, text: string): readonly string[] {
   const originals = new Map<string, string>();
   for (const [english, chinese] of TRANSLATIONS) originals.set(chinese, english);
   const own = originals.get(page) ?? page;
-  const local = localLinks(text).flatMap(({ path, anchor }) => {
+  const local = localLinks(text).flatMap<string>(({ path, anchor }) => {
     const target = normalize(join(dirname(page), path));
     const original = originals.get(target) ?? target;
     if (path === "" || original === own) return [];
     return [anchor === undefined ? original : `${original}#${anchor}`];
   });
-  const remote = Array.from(text.matchAll(/\]\((https?:[^)]*)\)/g), ([, url = ""]) => url);
-  return local.concat(remote).toSorted();
+  const remote = text.match(/(?<=\]\()https?:[^)]*/g) ?? [];
+  return [...local, ...remote].toSorted();
 }
