@@ -1,7 +1,6 @@
 // Writes the documents that are generated from the code; run by `npm run docs`.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { PROVIDERS } from "../src/providers/registry.ts";
 import { vectorFiles } from "./conformance/vectors.ts";
 import { apiDoc } from "./docs/api.ts";
 import { clientManifest, clientReadmeDoc } from "./docs/client-package.ts";
@@ -11,7 +10,7 @@ import { coreHash } from "./docs/core-hash.ts";
 import { readmeDoc } from "./docs/deploy-button.ts";
 import { errorsDoc } from "./docs/errors.ts";
 import { Builds, promisesDoc } from "./docs/measured.ts";
-import { pageOf, providerDoc, providersDoc } from "./docs/providers.ts";
+import { pageOf, PROVIDER_PAGES, providersDoc } from "./docs/providers.ts";
 import { openApiText } from "./openapi/document.ts";
 import { workerdConfig } from "./self-host/workerd-config.ts";
 
@@ -27,8 +26,7 @@ rewrite("docs/cost.md", costDoc);
 const titleOf = (name: string) =>
   /^# (.*)$/m.exec(readFileSync(inTree(pageOf(name)), "utf8"))?.[1] ?? "";
 rewrite("docs/providers.md", (page) => providersDoc(page, titleOf));
-for (const provider of PROVIDERS.values())
-  rewrite(pageOf(provider.name), (page) => providerDoc(page, provider));
+for (const [path, doc] of PROVIDER_PAGES) rewrite(path, doc);
 const manifest: object = JSON.parse(readFileSync(inTree("package.json"), "utf8"));
 const builds = Builds.parse(JSON.parse(readFileSync(inTree("docs/measured.json"), "utf8")));
 const hash = coreHash(inTree("."));

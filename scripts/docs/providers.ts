@@ -31,7 +31,7 @@ export function providersDoc(page: string, titleOf: (name: string) => string): s
 }
 
 /** Returns the page of a provider with its table of what the adapter states. */
-export function providerDoc(page: string, provider: NamedProvider): string {
+function providerDoc(page: string, provider: NamedProvider): string {
   const { linkLife, jobLife, polls } = documentedLimits(provider);
   const rows = [
     ["variables", codes(variablesOf(provider))],
@@ -73,3 +73,11 @@ function findingOf({ hooks, variables }: NamedProvider): string {
 function codes(names: readonly string[]): string {
   return names.map((name) => `\`${name}\``).join(", ");
 }
+
+/** The pages of all providers, by path, each with what makes its generated part. */
+export const PROVIDER_PAGES: ReadonlyMap<string, (page: string) => string> = new Map(
+  Array.from(PROVIDERS.values(), (provider) => [
+    pageOf(provider.name),
+    (page: string) => providerDoc(page, provider),
+  ]),
+);
