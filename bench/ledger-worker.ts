@@ -2,18 +2,7 @@ import type { AccountObject } from "../src/objects/account/account-object.ts";
 
 export { AccountObject } from "../src/objects/account/account-object.ts";
 // Classes of objects that the harness binds; nothing calls them.
-export {
-  CallObject,
-  ConnectionObject,
-  DeploymentObject,
-  DigestObject,
-  HostObject,
-  JobObject,
-  ListenersObject,
-  OutputObject,
-  QueueObject,
-  TaskObject,
-} from "./startup/bare-worker.ts";
+export * from "./startup/bare-worker.ts";
 
 type Account = DurableObjectStub<AccountObject>;
 

@@ -4,17 +4,7 @@ import { QueueObject as Queue } from "../src/objects/queue/queue-object.ts";
 import type { GrantAnswer, GrantedPlace } from "../src/objects/queue/queue-row.ts";
 import { env } from "../src/startup.ts";
 
-export {
-  AccountObject,
-  ConnectionObject,
-  DeploymentObject,
-  DigestObject,
-  HostObject,
-  JobObject,
-  ListenersObject,
-  OutputObject,
-  TaskObject,
-} from "./startup/bare-worker.ts";
+export * from "./startup/bare-worker.ts";
 
 interface Bindings {
   readonly CALLS: DurableObjectNamespace<CallObject>;

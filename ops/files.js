@@ -11,7 +11,9 @@ const TYPES = {
   html: "text/html; charset=utf-8",
   js: "text/javascript; charset=utf-8",
   json: "application/json",
+  png: "image/png",
   svg: "image/svg+xml",
+  webp: "image/webp",
 };
 
 /** The rules of `_headers`: the path of a file, or the beginning of the paths of several, and their headers. */

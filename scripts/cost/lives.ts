@@ -57,8 +57,8 @@ export const READERS = {
   "`?wait=60`, until the result": meters(1, 3, 0, 0, 0, 0, 0, 3, 0, 0, 0),
   "stream of 110 s": meters(1, 4, 0, 0, 0, 0, 0, 4, 0, 0, 0),
   "stream of 10 minutes": meters(1, 4, 0, 0, 0, 0, 0, 4, 0, 0, 0),
-  "status page open for 110 s": meters(4, 7, 0, 1, 0, 0, 0, 7, 0, 0, 0),
-  "status page open for 10 minutes": meters(13, 25, 0, 10, 0, 0, 0, 25, 0, 0, 0),
+  "status page open for 110 s": meters(3, 6, 0, 1, 0, 0, 0, 6, 0, 0, 0),
+  "status page open for 10 minutes": meters(12, 24, 0, 10, 0, 0, 0, 24, 0, 0, 0),
   "console's page of the task open for 110 s": meters(4, 7, 0, 1, 0, 0, 0, 7, 0, 0, 0),
 } as const;
 

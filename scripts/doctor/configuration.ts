@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { RATE_LIMITS } from "../../src/config/rate-limits.ts";
 import { type Finding, ok, problem, unchecked } from "./finding.ts";
-import { outputFindings } from "./outputs.ts";
+import { outputFindings, storeFindings } from "./outputs.ts";
 import type { Answer } from "./relay.ts";
 
 const Health = z.looseObject({
@@ -10,12 +10,16 @@ const Health = z.looseObject({
     ALLOW_LOCAL_CALLBACKS: z.boolean(),
     PAUSED: z.boolean(),
     PLAN: z.enum(["paid", "free"]),
+    INDEX_OBJECT: z.boolean().default(false),
     PUBLIC_URL: z.string().nullable(),
     secrets: z.record(z.string(), z.int()),
     OUTPUTS: z.boolean(),
     OUTPUTS_URL: z.nullable(z.string()),
     OUTPUT_DAYS: z.number(),
+    OUTPUTS_S3_URL: z.optional(z.nullable(z.string())),
+    OUTPUTS_S3_BUCKET: z.optional(z.nullable(z.string())),
   }),
+  store: z.optional(z.nullable(z.looseObject({ fault: z.nullable(z.string()) }))),
   connections: z.record(
     z.string(),
     z.looseObject({
@@ -102,6 +106,7 @@ export function configurationFindings(health: Health, deployment: Deployment): F
     ...connectionFindings(health),
     ...disabledFindings(health),
     ...outputFindings(health.configuration, !isLocal && !isPreview, isPlain),
+    ...storeFindings(health),
     limitsFinding(health, isPlain),
   ];
 }

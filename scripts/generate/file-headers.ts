@@ -15,6 +15,11 @@ const COMMON = {
 };
 const ASSET = { ...COMMON, ...DOCUMENT_HEADERS };
 const PAGE = { ...ASSET, "Content-Security-Policy": CONTENT_SECURITY_POLICY };
+/** Headers of the operator's own pictures, so that a script in an SVG does not run where somebody opens it. */
+const BRAND = {
+  ...ASSET,
+  "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; sandbox",
+};
 
 /** Headers of the files in `public` by path; a path that ends in `*` stands for all that begin like it. */
 const RULES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
@@ -22,6 +27,7 @@ const RULES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   "/docs/errors": PAGE,
   "/openapi.json": COMMON,
   "/assets/*": ASSET,
+  "/brand/*": BRAND,
 };
 
 /** Returns the text of the file `_headers`, which Cloudflare, `wrangler dev` and `ops/files.js` read. */

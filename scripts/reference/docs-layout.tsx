@@ -45,7 +45,7 @@ interface DocsLayoutProps {
 export function DocsLayout(props: PropsWithChildren<DocsLayoutProps>) {
   const { title, path, chapters, filter, children } = props;
   return (
-    <Document title={title} theme={null} scripts={SCRIPTS}>
+    <Document title={title} theme={null} head={SCRIPTS}>
       <div class="docs">
         <header class="topbar">
           <Brand />

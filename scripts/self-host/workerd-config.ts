@@ -10,15 +10,15 @@ const HEADER = `# Configuration of workerd for a machine of your own: docs/self-
 # relay call a service in them, such as your billing, add its address: allow = ["public", "10.0.0.5/32"].
 `;
 
-/** Returns the text of `ops/workerd.capnp`, with every variable that has a meaning without Cloudflare and an index. */
+/** Returns the text of `ops/workerd.capnp`, with every variable that has a meaning without Cloudflare. */
 export function workerdConfig(): string {
   const described = Object.values(VARIABLE_GROUPS).flatMap((group) =>
     Object.entries(group).flatMap(([name, { aliases = [] }]) => [name, ...aliases]),
   );
   const ofProviders = [...PROVIDERS.values()].flatMap(({ variables }) => Object.values(variables));
   const variables = [...described, ...ofProviders].filter(
-    (name) => !/^(?:INDEX|SILENCE|JURISDICTION|LOCATION)/.test(name),
+    (name) => !/^(?:INDEX_SHARD|JURISDICTION|LOCATION)/.test(name),
   );
-  const relay = workerText({ name: "relay", variables: [...new Set(variables)] });
+  const relay = workerText({ name: "relay", variables: [...new Set(variables)], hasIndex: true });
   return HEADER + configText({ allow: ["public"] }) + relay;
 }

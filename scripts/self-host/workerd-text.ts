@@ -21,6 +21,8 @@ interface WorkerOptions extends Connections {
   readonly homeOf?: (binding: string) => string;
   /** Variables that workerd takes from its environment; the relay sees those that are missing as not set. */
   readonly variables: readonly string[];
+  /** True when an object stores the index; false by default, without an index. */
+  readonly hasIndex?: boolean;
   /** Further bindings, each an entry of a list in the text of workerd. */
   readonly bindings?: readonly string[];
 }
@@ -54,7 +56,9 @@ const config :Workerd.Config = (
     (name = "relay", worker = .relay),
     (name = "disk", disk = (writable = true)),
     (name = "public", disk = ()),
-    (name = "network", network = (allow = [${allowed}], tlsOptions = (trustBrowserCas = true))),${linesOf(services)}
+    (name = "network", network = (allow = [${allowed}], tlsOptions = (trustBrowserCas = true))),
+    # Reaches the store of OUTPUTS_S3_URL, also in your own networks, and is used for nothing else.
+    (name = "outputs-s3", network = (allow = ["public", "private"], tlsOptions = (trustBrowserCas = true))),${linesOf(services)}
   ],
   # The memory of an isolate on Cloudflare.
   v8Flags = [${flags}],
@@ -77,6 +81,9 @@ const newConnections :Workerd.Worker = (
 
 const linesOf = (entries: readonly string[]) => entries.map((entry) => `\n    ${entry},`).join("");
 
+/** The class of the object with the index, by its binding. */
+const INDEX_CLASS = { INDEX_OBJECT: "IndexObject" } as const;
+
 /** Modules of the relay; the first one answers the files of `public` before it. */
 const RELAY_MODULES = [
   `(name = "files.js", esModule = embed "files.js")`,
@@ -91,13 +98,14 @@ export function workerText(options: WorkerOptions): string {
   const modules = isRelay
     ? RELAY_MODULES
     : [`(name = "${name}.js", esModule = embed "${name}.js")`];
-  const classes = Object.entries(OBJECT_CLASSES);
+  const classes = Object.entries({ ...OBJECT_CLASSES, ...(options.hasIndex && INDEX_CLASS) });
   const namespace = (binding: string, className: string) =>
     `(name = "${binding}", durableObjectNamespace = (className = "${className}", serviceName = "${homeOf(binding)}")),`;
   const bindings = [
     ...(isRelay
       ? ['(name = "FILES", service = "public"),', '(name = "ASSETS", service = "relay"),']
       : []),
+    '(name = "OUTPUTS_S3", service = "outputs-s3"),',
     ...(hasNewConnections ? ['(name = "NEW_CONNECTIONS", service = "new-connections"),'] : []),
     ...classes.map(([binding, className]) => namespace(binding, className)),
     ...(options.bindings ?? []).map((binding) => `${binding},`),

@@ -8,6 +8,7 @@ import type { Secrets } from "../security/keyring.ts";
 import type { OperatorKey, OperatorRole } from "../security/roles.ts";
 import { IP_REFUSAL, isIpLiteral, isLoopback } from "../security/url-rules.ts";
 import type { BaseUrlRules } from "./base-url.ts";
+import type { OperatorBrand } from "./operator-brand.ts";
 import { type Connections, parseConnections } from "./connections.ts";
 import { type IndexConfig, parseIndexConfig } from "./index-config.ts";
 import type { DisabledConnection } from "./declared-connections.ts";
@@ -117,6 +118,7 @@ export interface Config extends Secrets, Placement, IndexConfig, OutputConfig, L
   readonly settlementUrl: string | null;
   /** Settings of Cloudflare Access, whose users the console treats as operators; null when Access is not configured. */
   readonly access: AccessConfig | null;
+  readonly brand: OperatorBrand;
 }
 
 /** Settings of the application in Cloudflare Access that protects the console. */
@@ -190,6 +192,7 @@ export function parseConfig(
     plan: data.PLAN,
     ...alertsOf(data),
     access: accessOf(data),
+    brand: { name: data.BRAND_NAME, logo: data.BRAND_LOGO, color: data.BRAND_COLOR },
   });
 }
 
@@ -252,6 +255,12 @@ function accessIssues({ ACCESS_TEAM, ACCESS_AUD }: ParsedVariables): ConfigIssue
   return [{ path, message: "is required with ACCESS_TEAM or ACCESS_AUD" }];
 }
 
+/** Returns a fault if there is a logo but no name, because the name is also the text of the logo. */
+function brandIssues({ BRAND_LOGO, BRAND_NAME }: ParsedVariables): ConfigIssue[] {
+  if (BRAND_LOGO === null || BRAND_NAME !== null) return [];
+  return [{ path: "BRAND_NAME", message: "is required with BRAND_LOGO" }];
+}
+
 /**
  * Returns the rules for the base URLs of connections. A base URL on the relay's own host is refused; that host is known
  * here only if `PUBLIC_URL` is set.
@@ -281,17 +290,19 @@ function missingFlags(flags: Readonly<Record<string, boolean>>, isLocal: boolean
 /** Returns the faults of variables whose values are valid alone but contradict each other. */
 function conflicts(data: ParsedVariables, connected: Connections): ConfigIssue[] {
   const unconnected = unconnectedOffers(data.OFFERS ?? [], connected);
-  return [...uncallableUrls(data), ...accessIssues(data), ...unconnected];
+  return [...uncallableUrls(data), ...accessIssues(data), ...brandIssues(data), ...unconnected];
 }
 
 /**
- * Returns a fault for each of `SETTLEMENT_URL` and `OPERATOR_CALLBACK_URL` that contains an IP address although the
- * relay must not call IP addresses, as on Cloudflare.
+ * Returns a fault for each of `SETTLEMENT_URL`, `OPERATOR_CALLBACK_URL` and `OUTPUTS_S3_URL` that contains an IP address
+ * although the relay must not call IP addresses, as on Cloudflare. The binding `OUTPUTS_S3` permits them for the store.
  */
 function uncallableUrls(data: ParsedVariables): ConfigIssue[] {
   if (data.ALLOW_IP_CALLBACKS) return [];
   const { SETTLEMENT_URL, OPERATOR_CALLBACK_URL } = data;
-  return Object.entries({ SETTLEMENT_URL, OPERATOR_CALLBACK_URL }).flatMap(([path, text]) => {
+  const OUTPUTS_S3_URL = data.OUTPUTS_S3 === undefined ? data.OUTPUTS_S3_URL : null;
+  const urls = { SETTLEMENT_URL, OPERATOR_CALLBACK_URL, OUTPUTS_S3_URL };
+  return Object.entries(urls).flatMap(([path, text]) => {
     const url = URL.parse(text ?? "");
     if (url === null || !isIpLiteral(url)) return [];
     return data.ALLOW_LOCAL_CALLBACKS && isLoopback(url) ? [] : { path, message: IP_REFUSAL };

@@ -13,3 +13,9 @@ export const RATE_LIMITS = [
   "LIMIT_REFUSALS",
 ] as const;
 export type RateLimitName = (typeof RATE_LIMITS)[number];
+
+/**
+ * Number of submissions within a minute that `LIMIT_SUBMITS` in `wrangler.toml` allows to an account. A binding does
+ * not state its number.
+ */
+export const SUBMISSIONS_PER_MINUTE = 60;

@@ -104,6 +104,29 @@ export function streamOf(parts: readonly Uint8Array[]): ReadableStream<Uint8Arra
   return readable;
 }
 
+/**
+ * Returns a stream of which the first pieces were read already, whole again.
+ * @param rest what follows them. When it fails, the returned stream fails too.
+ * @param length number of bytes of the whole, which the stream tells its reader. Null when it is not known.
+ */
+export function streamWithStart(
+  pieces: readonly Uint8Array[],
+  rest: ReadableStream<Uint8Array>,
+  length: number | null,
+): ReadableStream<Uint8Array> {
+  const { readable, writable } =
+    length === null ? new IdentityTransformStream() : new FixedLengthStream(length);
+  const pass = async () => {
+    const writer = writable.getWriter();
+    for (const piece of pieces) await writer.write(piece);
+    writer.releaseLock();
+    await rest.pipeTo(writable);
+  };
+  // When the reader ends the reading early, it knows. The sender of the rest learns it.
+  pass().catch((error: unknown) => rest.cancel(error).catch(() => undefined));
+  return readable;
+}
+
 /** Waits until a client has read a piece of a response. @throws Error when this takes longer than a minute. */
 export async function readInTime(read: Promise<void>): Promise<void> {
   const { promise: late, reject } = Promise.withResolvers<never>();

@@ -79,6 +79,11 @@ export const PERMISSIONS = {
 
 export type Permission = keyof typeof PERMISSIONS;
 
+/** A permission that an account's API key with this role has. */
+export type AccountPermission<Role extends AccountRole> = {
+  [P in Permission]: Role extends (typeof PERMISSIONS)[P]["accounts"][number] ? P : never;
+}[Permission];
+
 export function isOperatorRole(word: string): word is OperatorRole {
   return OPERATOR_ROLES.some((role) => role === word);
 }

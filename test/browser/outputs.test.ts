@@ -9,11 +9,11 @@ import { OutputSource } from "../process/outputs/output-source.ts";
 import { violationsOf } from "./axe.ts";
 import { openPage } from "./browser.ts";
 import { logIn } from "./log-in.ts";
+import { filmed } from "./media.ts";
 
 const KEPT_WITHIN_MS = 30_000;
 /** Time within which the sandbox answers with a picture, which takes it 20 s, and the page shows it. */
 const PICTURE_WITHIN_MS = 45_000;
-const FILMED_MS = 700;
 const SOON = { timeout: 15_000, interval: 50 };
 /** Part of the file name of a script that a hostile output tries to load. */
 const BEACON = "/beacon.js";
@@ -77,27 +77,6 @@ async function kept(name: string, bytes: Uint8Array): Promise<{ id: string; link
     { timeout: KEPT_WITHIN_MS, interval: 200 },
   );
   return { id, link: output.urls[0] ?? "" };
-}
-
-/** Films a canvas in the browser. @returns the bytes of a WebM video. */
-async function filmed(page: Page): Promise<Uint8Array> {
-  const base64 = await page.evaluate(async (ms) => {
-    const canvas = document.createElement("canvas");
-    const drawing = canvas.getContext("2d");
-    const recorder = new MediaRecorder(canvas.captureStream(25), { mimeType: "video/webm" });
-    const parts: Blob[] = [];
-    recorder.addEventListener("dataavailable", ({ data }) => parts.push(data));
-    const ended = new Promise((resolve) => recorder.addEventListener("stop", resolve));
-    recorder.start();
-    const timer = setInterval(() => drawing?.fillRect(Math.random() * 200, 0, 40, 40), 20);
-    await new Promise((resolve) => setTimeout(resolve, ms));
-    clearInterval(timer);
-    recorder.stop();
-    await ended;
-    const bytes = new Uint8Array(await new Blob(parts).arrayBuffer());
-    return btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""));
-  }, FILMED_MS);
-  return Buffer.from(base64, "base64");
 }
 
 /** Plays the video of a page from its beginning. @returns the time of the video that was reached, in seconds. */

@@ -148,12 +148,15 @@ it.each([
     const copied = await page.evaluate(() => navigator.clipboard.readText());
     expect(copied).toBe(status_url);
 
-    const visitor = await openPage(relay.url, { context });
+    // The host of the video does not exist.
+    const origins = [new URL(VIDEO).origin];
+    const visitor = await openPage(relay.url, { context, origins, expected: [/ERR_/] });
     await visitor.goto(copied);
-    await visitor.getByText("This page shows it by itself.").waitFor();
+    await visitor.getByText("Your result is on its way").waitFor();
     await complete(id);
-    await visitor.getByText("The result is there.").waitFor();
-    expect(await visitor.getByRole("link", { name: VIDEO }).getAttribute("href")).toBe(VIDEO);
+    await visitor.getByText("Your video is ready").waitFor();
+    const button = visitor.getByRole("link", { name: "Open the video" });
+    expect(await button.getAttribute("href")).toBe(VIDEO);
     expect(await violationsOf(visitor)).toEqual([]);
     expect(await isTooWide(visitor)).toBe(false);
   },

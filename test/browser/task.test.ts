@@ -131,3 +131,54 @@ it("the signature check on a task's page in the console shows the callback's exa
   await page.getByRole("button", { name: "Diagnose" }).click();
   await page.getByText("The signature is valid").waitFor();
 });
+
+it("the console's page of a task shows its result above its timeline, offers first to send its callback again only when that has failed, and keeps the order to erase it in a menu", async () => {
+  const [delivered, failed] = [
+    await registered("/received", 204),
+    await registered("/refused", 404),
+  ];
+  for (const id of [delivered, failed]) {
+    await fail(id, "Refused.");
+    await relay.client.settled(id);
+  }
+  const page = await openTask(delivered);
+  const again = page.getByRole("button", { name: "Send again" });
+  const tops = await page
+    .locator("#life h2")
+    .evaluateAll((titles) => titles.map((title) => title.textContent));
+  expect(tops).toEqual(["Result", "Timeline", "Facts"]);
+  expect(await again.getAttribute("class")).toBe("button");
+  const erase = page.getByRole("button", { name: "Erase" });
+  expect(await erase.isVisible()).toBe(false);
+  const menu = page.locator("summary[aria-label='More actions']");
+  await menu.press("Enter");
+  await page.keyboard.press("Tab");
+  await page.keyboard.press("Enter");
+  const dialog = page.getByRole("dialog", { name: "Erase the task" });
+  await dialog.getByRole("button", { name: "Keep it" }).click();
+  expect([await erase.isVisible(), await dialog.isVisible()]).toEqual([false, false]);
+  expect(await menu.evaluate((button) => button === document.activeElement)).toBe(true);
+  await menu.click();
+  expect(await violationsOf(page)).toEqual([]);
+  await erase.click();
+  await dialog.getByRole("button", { name: "Erase for ever" }).click();
+  await page.waitForURL("**/");
+  await page.goto(`/tasks/${failed}`);
+  expect(await again.getAttribute("class")).toBe("button button-main");
+});
+
+it("on a phone, the open menu of the console's page of a task is within the screen", async () => {
+  const id = await registered("/menu", 204);
+  await fail(id, "Refused.");
+  await relay.client.settled(id);
+  const page = await openTask(id, {
+    viewport: { width: 360, height: 740 },
+    isMobile: true,
+    hasTouch: true,
+  });
+  await page.locator("summary[aria-label='More actions']").click();
+  const box = await page.locator(".page-head .menu-list").boundingBox();
+  expect(box?.x).toBeGreaterThanOrEqual(0);
+  expect((box?.x ?? 0) + (box?.width ?? 0)).toBeLessThanOrEqual(360);
+  expect(await isTooWide(page)).toBe(false);
+});

@@ -4,6 +4,7 @@ import {
   isShownInline,
   mediaTypeOf,
   TYPE_BYTES,
+  typeOfExtension,
 } from "../../src/core/output-metadata/media-type.ts";
 
 const OTHER_TYPE = "application/octet-stream";
@@ -167,6 +168,17 @@ it.each([
   [OTHER_TYPE, "obj"],
 ])("the name of a file of the media type %s keeps its extension %s", (type, named) => {
   expect(extensionOfType(type, named)).toBe(named);
+});
+
+it.each([
+  ["mp4", "video/mp4"],
+  ["jpeg", "image/jpeg"],
+  ["opus", "audio/ogg"],
+  ["glb", "model/gltf-binary"],
+  ["svg", null],
+  ["bin", null],
+])("a file with the extension %s has the media type %s", (extension, type) => {
+  expect(typeOfExtension(extension)).toBe(type);
 });
 
 it.each([

@@ -343,9 +343,37 @@ it.each([
     `${HEAD},"callback":null}`,
   ],
   ["a finished task", aFinishedTask(), `${BODY.slice(0, -1)},"callback":{"status":"delivered"}}`],
+  [
+    "a failed task of which the category is known",
+    aFinishedTask({
+      callback: null,
+      failure: { category: "timeout", retryable: true, requestIds: ["req_1"] },
+    }),
+    `${BODY.slice(0, -1)},"callback":null,"failure":{"category":"timeout","retryable":true}}`,
+  ],
+  [
+    "a task whose outputs the relay keeps",
+    aFinishedTask({
+      callback: null,
+      outputs: {
+        expiresAt: NOW + HOUR,
+        list: [
+          { number: 1, source: URL_B, state: { kind: "kept", bytes: 7, mediaType: "video/mp4" } },
+        ],
+        order: null,
+      },
+    }),
+    `${BODY.slice(0, -1)},"callback":null,"outputs":[{"kept":true,"bytes":7,"content_type":"video/mp4","expires_at":${NOW_S + 3600}}]}`,
+  ],
 ])(
-  "the status link of %s shows the members of its callback body and the status of its callback, and nothing else",
+  "the status link of %s shows the members of its callback body, the status of its callback, what is kept of its outputs and the kind of its failure, and nothing else",
   (_what, task, text) => {
     expect(taskView(task, "link")).toBe(text);
   },
 );
+
+it("the status link of an open task shows the progress of its job", () => {
+  expect(taskView(anOpenTask({ callbackUrl: null }), "link", 40)).toBe(
+    `${HEAD},"callback":null,"progress":40}`,
+  );
+});

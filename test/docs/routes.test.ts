@@ -1,8 +1,9 @@
 import { expect, it } from "vitest";
+import ACCOUNTS_DOC from "../../docs/accounts.md?raw";
 import API_PAGE from "../../docs/api.md?raw";
 import WRANGLER_TOML from "../../wrangler.toml?raw";
 import { ROUTES } from "../../src/api/routes.ts";
-import { RATE_LIMITS } from "../../src/config/rate-limits.ts";
+import { RATE_LIMITS, SUBMISSIONS_PER_MINUTE } from "../../src/config/rate-limits.ts";
 import { PERMISSIONS } from "../../src/security/roles.ts";
 
 const rolesIn = (text = "") => (text === "–" ? [] : text.split(", "));
@@ -37,4 +38,11 @@ it("docs/api.md lists every rate limit with its number in wrangler.toml and the 
   ]);
   expect(listed.map(([name]) => name)).toEqual(RATE_LIMITS);
   expect(Object.fromEntries(listed)).toEqual(Object.fromEntries(configured));
+});
+
+it("docs/accounts.md and the console state the limit of an account's submissions that wrangler.toml has", () => {
+  const [, limit] =
+    /"LIMIT_SUBMITS"\nnamespace_id = "\d+"\nsimple = \{ limit = (\d+),/.exec(WRANGLER_TOML) ?? [];
+  const [, documented] = /at most (\d+) jobs a minute, unless/.exec(ACCOUNTS_DOC) ?? [];
+  expect([documented, String(SUBMISSIONS_PER_MINUTE)]).toEqual([limit, limit]);
 });

@@ -60,6 +60,42 @@ it("GET /v1/tasks leaves out an expired task even before the cron has removed it
   expect((await list()).data).toEqual([]);
 });
 
+it.each([
+  ["that is open", { status: "processing", creditsHeld: 60 }, { amount: 60, state: "charged" }],
+  ["that has completed", { creditsEarned: 60 }, { amount: 60, state: "charged" }],
+  [
+    "that has completed at a lower price, of which the rest is not back yet",
+    { creditsEarned: 40, creditsHeld: 20 },
+    { amount: 60, state: "releasing", final: 40 },
+  ],
+  [
+    "that has completed at a lower price",
+    { creditsEarned: 40, creditsReleased: 20 },
+    { amount: 60, state: "released", final: 40 },
+  ],
+  [
+    "that has completed at a price of nothing",
+    { creditsReleased: 60 },
+    { amount: 60, state: "released", final: 0 },
+  ],
+  [
+    "that has failed and is not refunded yet",
+    { status: "failed", creditsHeld: 60 },
+    { amount: 60, state: "refunding" },
+  ],
+  [
+    "that has failed and is refunded",
+    { status: "failed", creditsRefunded: 60, refunded: 1 },
+    { amount: 60, state: "refunded" },
+  ],
+  ["without a price", {}, undefined],
+] as const)("GET /v1/tasks states the credits of a task %s", async (_, fields, credits) => {
+  await insert(agedRow(60, { account: "acme", ...fields }));
+  const { data } = await list();
+  expect(data).toMatchObject([{ account: "acme" }]);
+  expect(data.map((task) => Reflect.get(task, "credits"))).toEqual([credits]);
+});
+
 it("GET /v1/tasks lists tasks newest first, each with status, model, times and callback, and with account, provider and job where it has them", async () => {
   const job = { provider: "ark", job: "cgt-1" };
   const settled = agedRow(60, { account: "a", ...job, settledAt: START - 1000 });

@@ -79,6 +79,16 @@ describe("the relay's link to an output that the relay has copied", () => {
     );
   });
 
+  it("the relay's link to a copied output lets browsers save the copy, also one that they could show, when the query has the parameter download", async () => {
+    const { link } = await copied();
+    const response = await open(`${link}?download`);
+    expect(new Uint8Array(await response.arrayBuffer())).toEqual(VIDEO_BYTES);
+    expect(response.headers.get("Content-Disposition")).toMatch(
+      /^attachment; filename="video-[\da-f]{8}-1\.mp4"$/,
+    );
+    expect(Object.fromEntries(response.headers)).toMatchObject(SAFE);
+  });
+
   it("the relay's link to a copied output answers HEAD with the same headers and no body", async () => {
     const { link } = await copied();
     const [head, got] = [await open(link, {}, "HEAD"), await open(link)];

@@ -80,7 +80,7 @@ it.each([
     expect(Object.fromEntries(response.headers)).toMatchObject({
       "content-type": "video/mp4",
       "content-length": String(LENGTH),
-      "content-disposition": `inline; filename="${id}-1.mp4"`,
+      "content-disposition": `inline; filename="video-${id.slice(0, 8)}-1.mp4"`,
       "content-security-policy": expect.stringContaining("sandbox"),
       "cross-origin-resource-policy": "cross-origin",
       "access-control-allow-origin": "*",

@@ -103,10 +103,10 @@ it("no file of public has a path that is also the path of a route or of a page o
   expect(PATHS.filter((path) => patterns.some((pattern) => pattern.test(path)))).toEqual([]);
 });
 
-it("the file public/_headers gives the pages, openapi.json and the assets headers that make caches ask for a newer copy before they use theirs", () => {
+it("the file public/_headers gives the pages, openapi.json, the assets and the operator's logo headers that make caches ask for a newer copy before they use theirs", () => {
   const rules = textOf("_headers").split("\n\n");
   const starts = rules.map((rule) => rule.split("\n")[0]?.replace(/\*$/, "") ?? "");
-  expect(starts).toEqual(["/docs", "/docs/errors", "/openapi.json", "/assets/"]);
+  expect(starts).toEqual(["/docs", "/docs/errors", "/openapi.json", "/assets/", "/brand/"]);
   for (const rule of rules) {
     expect(rule).toContain("\n  Cache-Control: no-cache");
     expect(rule).toContain("\n  X-Content-Type-Options: nosniff");

@@ -6,8 +6,11 @@ import {
   type Vitest,
 } from "vitest/node";
 
-/** Pattern of messages that workerd prints past Vitest when a test makes the relay fail on purpose. */
-const RUNTIME_MESSAGE = /^(?:uncaught exception; source = |A header value for )/;
+/**
+ * Pattern of messages that workerd prints past Vitest, most of them with a stack: a test makes the relay fail on purpose,
+ * or one end of a connection closes.
+ */
+const RUNTIME_MESSAGE = /^(?:(?:uncaught )?exception\b|e = |A header value for )/;
 
 /**
  * Reporter that prints failures in full, the reasons of skipped tests, and only one line per project for tests

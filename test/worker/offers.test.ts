@@ -432,7 +432,7 @@ it("a form of a client that waits is priced by its model and within the limits o
   expect(outside.sentTo(VIDEOS)).toHaveLength(2);
 });
 
-it("a form whose offers do not depend on what it says, and a form of an operator, are passed on unread", async () => {
+it("a form whose offers do not depend on what it says, and a form of an operator, are passed on also if the relay cannot read them", async () => {
   const outside = anArk();
   outside.on(VIDEOS, () => Response.json({ id: crypto.randomUUID(), object: "video" }));
   const { bindings } = aBook();

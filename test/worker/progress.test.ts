@@ -67,6 +67,28 @@ it("GET /v1/tasks/{id} of an open task shows its operator and owner the progress
   ]);
 });
 
+it("the status link of an open task shows the progress that the upstream states, as JSON with its own ETag and on its page", async () => {
+  const outside = aReplicate(running(40));
+  const task = await polled();
+  const body = { id: task.id, model: "m", callback_url: CALLBACK_URL, provider: "replicate" };
+  const again = await callWith(KEYED, "/v1/tasks", { body });
+  const { status_url } = await again.json<{ status_url: string }>();
+  const { pathname, search } = new URL(status_url);
+  const open = async () => {
+    const response = await callWith(KEYED, pathname + search, { key: null });
+    return [(await response.json<{ progress: unknown }>()).progress, response.headers.get("ETag")];
+  };
+  expect(await open()).toEqual([40, expect.stringMatching(/^"\d+\.40-link"$/)]);
+  outside.on("https://api.replicate.com", answering(running(77)));
+  await poll(task);
+  expect(await open()).toEqual([77, expect.stringMatching(/^"\d+\.77-link"$/)]);
+  const page = await (await visit(pathname + search, undefined, {}, KEYED)).text();
+  expect(page).toContain(
+    '<progress class="result-progress" aria-label="Progress" max="100" value="77">',
+  );
+  expect(page).toContain("77 % done, requested ");
+});
+
 it("a poll that finds nothing new except progress writes one row, for the task's next alarm, and does not store the progress", async () => {
   const outside = aReplicate(running(40));
   const task = await polled();

@@ -55,6 +55,35 @@ it("the multipart body of a submission is passed on byte for byte when the upstr
   expect(await readSubmitted(id)).toMatchObject({ upstream: { id: "video_1" } });
 });
 
+/** Returns a form with a file of this many bytes and a model, in this order or the other way round. */
+function aFormWith(fileBytes: number, isFileFirst: boolean): string {
+  const file = `--b\r\nContent-Disposition: form-data; name="image"; filename="a.png"\r\n\r\n${"x".repeat(fileBytes)}\r\n`;
+  const model = `--b\r\nContent-Disposition: form-data; name="model"\r\n\r\nsora-2\r\n`;
+  return `${isFileFirst ? file + model : model + file}--b--\r\n`;
+}
+
+it.each([
+  ["before a file of 200 KB", aFormWith(200_000, false), "sora-2"],
+  ["after a file of 10 KB", aFormWith(10_000, true), "sora-2"],
+  ["after a file of 200 KB, which is not read that far", aFormWith(200_000, true), "openai-videos"],
+  ["in a form without its end", aFormWith(10, false).replace("--b--", ""), "sora-2"],
+  ["with a line break in place of a name", "--b\r\n\r\nsora-2\r\n--b--\r\n", "openai-videos"],
+])(
+  "the task of a submission with a multipart body has the model in it or, where none is found, the name of the provider, and the body is passed on byte for byte: %s",
+  async (_, body, model) => {
+    const outside = anArk();
+    outside.on(VIDEOS, answering({ id: "video_1", object: "video", status: "queued" }));
+    const { id, headers } = named({ "Content-Type": "multipart/form-data; boundary=b" });
+    const path = "/v1/submit/openai-videos/v1/videos";
+    const other = { ...headers, "Relay-Task-Id": crypto.randomUUID() };
+    for (const own of [headers, { ...other, "Content-Length": `${body.length}` }]) {
+      expect((await submit({ path, body, headers: own })).status).toBe(200);
+    }
+    expect(outside.sentTo(VIDEOS).map((each) => each.body)).toEqual([body, body]);
+    expect(await readSubmitted(id)).toMatchObject({ model });
+  },
+);
+
 it("the multipart body of a submission is refused when the upstream accepts only JSON", async () => {
   const outside = anArk();
   const { headers } = named({ "Content-Type": "multipart/form-data; boundary=b" });
@@ -139,6 +168,24 @@ it("a submission of whose body only one byte has arrived takes no memory for bod
   expect((await submit({ body: aBodyOf(3 * MIB) })).status).toBe(200);
   for (const { end } of idle) end();
   for (const call of calls) expect((await call).status).toBe(400);
+});
+
+it("a submission whose multipart body names no model within 30 seconds gets 408, the reading of its body is canceled, and nothing is stored or sent", async () => {
+  const outside = anArk();
+  const passTime = holdTimers(BODY_DEADLINE_MS);
+  const cancelled = vi.fn();
+  const start = new TextEncoder().encode("--b\r\nContent-Disposition: form-data; name=");
+  const body = new ReadableStream<Uint8Array>({
+    start: (controller) => controller.enqueue(start),
+    cancel: cancelled,
+  });
+  const { id, headers } = named({ "Content-Type": "multipart/form-data; boundary=b" });
+  const call = submit({ path: "/v1/submit/openai-videos/v1/videos", body, headers });
+  await expect.poll(() => body.locked).toBe(true);
+  passTime();
+  expect(await refusal(await call)).toEqual({ status: 408, code: "body_timeout" });
+  expect([outside.sentTo(VIDEOS), await stored(id)]).toEqual([[], NOTHING]);
+  expect(cancelled).toHaveBeenCalledOnce();
 });
 
 it("a submission whose body has not ended after 30 seconds gets 408, the reading of its body is canceled, and nothing is stored or sent", async () => {

@@ -42,7 +42,8 @@ function settingsOf(config: Config) {
     LOG: config.logsDetails ? "all" : "normal",
     PLAN: config.plan,
     ERROR_TEXT: config.isErrorTextGeneric ? "generic" : "upstream",
-    INDEX_DB: config.isIndexed,
+    INDEX_DB: config.isIndexed && !config.isIndexInObject,
+    INDEX_OBJECT: config.isIndexInObject,
     INDEX_RETENTION_DAYS: config.indexRetentionMs / DAY_MS,
     INDEX_DELAY_S: config.firstRowDelayMs / SECOND_MS,
     INDEX_SHARD_HOURS: config.indexShardMs === null ? null : config.indexShardMs / HOUR_MS,
@@ -85,6 +86,9 @@ function submitSettingsOf(config: Config) {
 function outputSettingsOf(config: Config) {
   return {
     OUTPUTS: config.areOutputsKept,
+    OUTPUTS_S3_URL: config.s3?.url ?? null,
+    OUTPUTS_S3_REGION: config.s3?.region ?? null,
+    OUTPUTS_S3_BUCKET: config.s3?.bucket ?? null,
     OUTPUTS_URL: config.outputsOrigin,
     OUTPUT_DAYS: config.outputLifeMs / DAY_MS,
     MAX_OUTPUT_MB: config.maxOutputBytes / 1024 / 1024,

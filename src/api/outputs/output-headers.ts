@@ -34,12 +34,14 @@ interface Content {
 }
 
 /**
- * Returns the headers that describe the content of an output. Browsers show only media directly. They save any other
- * file, under a name that the relay makes, whose extension is that of the media type.
+ * Returns the headers that describe the content of an output. Browsers show only media directly, and save any other file.
+ * The name under which they save an output is made by the relay, e.g. `video-0edf0c76-1.mp4`: its kind, the beginning of
+ * the task's id, its number, and the extension of its media type.
  */
 export function contentHeaders({ taskId, number, mediaType, extension }: Content) {
   const place = isShownInline(mediaType) ? "inline" : "attachment";
-  const name = `${taskId}-${number}.${extensionOfType(mediaType, extension)}`;
+  const [kind = ""] = /^(?:image|video|audio)(?=\/)/.exec(mediaType) ?? ["file"];
+  const name = `${kind}-${taskId.slice(0, 8)}-${number}.${extensionOfType(mediaType, extension)}`;
   return {
     ...OUTPUT_HEADERS,
     "Content-Type": mediaType,

@@ -15,7 +15,7 @@ export const readOutputDescription = {
   audience: "client",
   summary: "Read an output by its link",
   details:
-    "Links in `output.urls` lead here where the relay keeps outputs; nobody else makes them, and they need no key. The relay serves its copy, whose type follows its first bytes; everything but videos, sound and plain images is sent to be saved. Before the copy is there, and after copying has failed, the answer is a redirect to the upstream's own link or, where this opens only with a key, what the upstream sends, until that link is dead too.",
+    "Links in `output.urls` lead here where the relay keeps outputs; nobody else makes them, and they need no key. The relay serves its copy, whose type follows its first bytes; everything but videos, sound and plain images is sent to be saved, and with `?download` these too. Before the copy is there, and after copying has failed, the answer is a redirect to the upstream's own link or, where this opens only with a key, what the upstream sends, until that link is dead too.",
   request: { headers: ["Range", "If-Range", "If-None-Match"] },
   answers: {
     200: { description: "the whole output", content: FILE, headers: { ...OUTPUT, ...RANGED } },

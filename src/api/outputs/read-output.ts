@@ -12,6 +12,9 @@ import { OUTPUT_HEADERS } from "./output-headers.ts";
 import { addressAtOutputsHost } from "./outputs-host.ts";
 import { redirectTo, serveOutput } from "./serve-output.ts";
 
+/** Parameter in the query of a link to an output with which browsers save the output. */
+export const DOWNLOAD = "download";
+
 interface OutputRequest {
   readonly request: Request;
   readonly url: URL;
@@ -52,7 +55,14 @@ async function answer({ request, env, url, params }: OutputRequest): Promise<Res
   const placed = () => taskClient(env, taskId).placeOfOutput(output.recordedAt, output.number);
   const served = await serveOutput(request, output, placed, runtime, env);
   if (served === null) throw noOutput();
+  if (url.searchParams.has(DOWNLOAD)) sendToBeSaved(served.headers);
   return served;
+}
+
+/** Lets browsers save an output also where they could show it. A redirect to the upstream's own link stays as it is. */
+function sendToBeSaved(headers: Headers): void {
+  const stated = headers.get("Content-Disposition");
+  if (stated !== null) headers.set("Content-Disposition", stated.replace(/^inline/, "attachment"));
 }
 
 function noOutput(): Problem {

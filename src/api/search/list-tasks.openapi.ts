@@ -15,6 +15,7 @@ const LISTED_TASK = {
   finished_at: COMPLETED_TASK.finished_at,
   settled_at: COMPLETED_TASK.finished_at,
   account: "acme",
+  credits: { amount: 60, state: "charged" as const },
   callback: {
     status: "delivered" as const,
     host: "client.example.com",

@@ -96,6 +96,7 @@ function summaryOf(task: ListedTask, reader: Reader) {
     ...(category !== null && { failure: { category } }),
     ...(submission !== null && { submission: submissionOf(task, submission, reader) }),
     ...(account !== null && { account }),
+    ...creditsOf(task),
     ...(reader === "operator" && provider !== null && { provider }),
     ...(reader === "operator" && job !== null && { upstream: { id: job } }),
     callback: callbackOf(task),
@@ -104,6 +105,23 @@ function summaryOf(task: ListedTask, reader: Reader) {
 
 function submissionOf({ refusal }: ListedTask, state: string, reader: Reader) {
   return { state, ...(reader === "operator" && refusal !== null && { refusal }) };
+}
+
+/**
+ * Returns the credits of a task by the columns of its index row: of a completed task, held credits are those that are
+ * still to be released; of a failed one, those that are still to be refunded.
+ */
+function creditsOf(task: ListedTask) {
+  const { creditsHeld: held, creditsEarned: final, creditsReleased, creditsRefunded } = task;
+  const amount = held + final + creditsReleased + creditsRefunded;
+  if (amount === 0) return {};
+  if (creditsRefunded > 0) return { credits: { amount, state: "refunded" as const } };
+  if (creditsReleased > 0) return { credits: { amount, state: "released" as const, final } };
+  if (held > 0 && task.status === "failed")
+    return { credits: { amount, state: "refunding" as const } };
+  if (held > 0 && task.status === "completed")
+    return { credits: { amount, state: "releasing" as const, final } };
+  return { credits: { amount, state: "charged" as const } };
 }
 
 function callbackOf(task: ListedTask) {

@@ -274,9 +274,14 @@ const STATUS_FIELDS = {
 export const TaskStatus = named(
   "TaskStatus",
   z.discriminatedUnion("status", [
-    z.strictObject({ ...HEAD, status: OPEN_FIELDS.status, ...STATUS_FIELDS }),
-    z.strictObject({ ...COMPLETED, ...STATUS_FIELDS }),
-    z.strictObject({ ...FAILED, ...STATUS_FIELDS }),
+    z.strictObject({
+      ...HEAD,
+      status: OPEN_FIELDS.status,
+      ...STATUS_FIELDS,
+      progress: OPEN_FIELDS.progress,
+    }),
+    z.strictObject({ ...COMPLETED, ...STATUS_FIELDS, outputs: COMPLETED_FIELDS.outputs }),
+    z.strictObject({ ...FAILED, ...STATUS_FIELDS, failure: FAILED_FIELDS.failure }),
   ]),
   "A task as whoever has its status link sees it.",
 );
@@ -349,6 +354,14 @@ export const ListedTask = named(
       "The call with which the relay started the job.",
     ),
     account: z.optional(z.string()),
+    credits: maybe(
+      z.strictObject({
+        amount: described(z.int(), "Credits that were charged."),
+        state: z.enum(["charged", "releasing", "released", "refunding", "refunded"]),
+        final: maybe(z.int(), "What the completed task costs, where that is less."),
+      }),
+      "As in the task; absent when it costs nothing.",
+    ),
     provider: maybe(z.string(), "The connection. Only operators see it."),
     upstream: maybe(z.strictObject({ id: z.string() }), "The attached job. Only operators see it."),
     callback: z.nullable(

@@ -24,6 +24,7 @@ import { editBody, listIn, type NewValue, type ScannedBody, scanBody } from "./j
 import { decideOffer } from "./offer-decision.ts";
 import { formAsJson } from "./form-body.ts";
 import { readHeldForm, type ReadForm } from "./held-form.ts";
+import { peekForm } from "./peeked-form.ts";
 import { requireBoundary, type StoredForm } from "./pending-call.ts";
 import { RESPOND_ASYNC } from "./preference.ts";
 import { readSubmittedBody } from "./submitted-body.ts";
@@ -225,7 +226,7 @@ function asItIs(
   };
 }
 
-/** Prepares a call of a client that waits, whose multipart body is passed on without being read. */
+/** Prepares a call of a client that waits, whose multipart body is passed on. Only its model is looked for. */
 async function prepareUnread(
   call: UpstreamCall,
   place: SubmitPlace,
@@ -235,14 +236,17 @@ async function prepareUnread(
   const request = requestOf(place, new URLSearchParams(call.query));
   const unread = { model: null, areTexts: false, member: () => undefined };
   const offer = requireOffer({ ...request, ...unread }, offers);
+  const { model: named } = place.target;
+  const { model, body } =
+    "name" in named ? { model: named.name, body: call.body } : await peekForm(call, named.pointer);
   return {
-    model: place.connection.provider.name,
+    model: model ?? place.connection.provider.name,
     parameters: null,
     requestDigest: await digestOf(call, ""),
     jobId: null,
     linkDigests: [],
     offer,
-    ...asItIs(call, call.body, accountOf(caller) !== null),
+    ...asItIs(call, body, accountOf(caller) !== null),
   };
 }
 

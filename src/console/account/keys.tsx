@@ -1,5 +1,6 @@
 import { DAY_MS } from "../../core/time.ts";
 import type { StoredKey } from "../../objects/account/key-table.ts";
+import type { AccountPermission, AccountRole } from "../../security/roles.ts";
 import type { FormFault } from "../http/forms.ts";
 import { DialogButton } from "../parts/dialog.tsx";
 import { Field, Select } from "../parts/field.tsx";
@@ -9,10 +10,26 @@ import { Panel } from "../parts/page-head.tsx";
 import { Time } from "../parts/shown-time.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 
-const ROLES = [
-  ["full", "full: also redeliver, test, and read the secret"],
-  ["read", "read: only look"],
-] as const;
+const ROLES = ["full", "read"] as const satisfies readonly AccountRole[];
+
+/** What a key with the role `read` may do, by the permission that it needs, in the words of the dialog of a key. */
+const READER_MAY: Readonly<Record<AccountPermission<"read">, string>> = {
+  read: "read the tasks, attempts and balance of the account",
+  ledger: "its ledger and spend",
+  keys: "and the list of its keys",
+};
+/** What only a key with the role `full` may do. */
+const ONLY_FULL_MAY: Readonly<
+  Record<Exclude<AccountPermission<"full">, AccountPermission<"read">>, string>
+> = {
+  submit: "submit what you offer to the account",
+  cancel: "cancel what it has submitted",
+  redeliver: "send callbacks again and send test callbacks",
+  outputs: "delete outputs of tasks that have ended",
+  endpoints: "read, change and delete its endpoints",
+  listen: "receive its callbacks by npm run listen",
+  secrets: "and read the secrets that sign its callbacks",
+};
 
 interface KeysPanelProps {
   readonly account: string;
@@ -150,7 +167,18 @@ function KeyFields({ of, fault }: { readonly of: string; readonly fault: FormFau
         fault={fault}
         hint="For your own lists, e.g. production."
       />
-      <Select label="Role" name="role" id={`${of}-role`} options={ROLES} fault={fault} />
+      <Select
+        label="Role"
+        name="role"
+        id={`${of}-role`}
+        options={ROLES.map((role) => [role, role])}
+        fault={fault}
+        hint={`read: may ${listed(READER_MAY)}. full: may also ${listed(ONLY_FULL_MAY)}.`}
+      />
     </>
   );
+}
+
+function listed(deeds: Readonly<Record<string, string>>): string {
+  return Object.values(deeds).join(", ");
 }

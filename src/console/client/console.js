@@ -97,7 +97,8 @@ function command(button) {
 
 document.addEventListener("click", ({ target }) => {
   if (!(target instanceof Element)) return;
-  if (target.closest("details.menu") === null) closeMenu();
+  if (target.closest("details.menu") === null || target.closest("[commandfor]") !== null)
+    closeMenu();
   const button = target.closest("button");
   if (button === null) return;
   if (button.classList.contains("copy")) void copy(button);

@@ -4,6 +4,7 @@ import { originOf } from "../../api/http/host.ts";
 const CONSOLE_SEGMENTS: ReadonlySet<string> = new Set([
   "accounts",
   "assets",
+  "brand",
   "docs",
   "endpoints",
   "hosts",

@@ -22,22 +22,35 @@ export function themeOf({ headers }: Request): Theme {
 interface DocumentProps {
   readonly title: string;
   readonly theme: Theme;
-  /** Scripts for this page that run before those that every page has. */
-  readonly scripts?: Child;
+  /** Name of whose page it is; that of the product when absent. */
+  readonly owner?: string;
+  /** Path of the icon of the page; that of the product when absent. */
+  readonly icon?: string;
+  /** Further elements in the head of the page. Scripts among them run before those that every page has. */
+  readonly head?: Child;
 }
 
 /** The HTML document of every page. The files that it loads are in `public/assets`, which `npm run generate` makes. */
-export function Document({ title, theme, scripts, children }: PropsWithChildren<DocumentProps>) {
+export function Document({
+  title,
+  theme,
+  owner = "Task Relay",
+  icon = "/assets/icon.svg",
+  head,
+  children,
+}: PropsWithChildren<DocumentProps>) {
   const chosen = theme === null ? {} : { "data-theme": theme };
   return (
     <html lang="en" {...chosen}>
       <head>
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1, viewport-fit=cover" />
-        <title>{title} · Task Relay</title>
-        <link rel="icon" href="/assets/icon.svg" />
+        <title>
+          {title} · {owner}
+        </title>
+        <link rel="icon" href={icon} />
         <link rel="stylesheet" href="/assets/console.css" />
-        {scripts}
+        {head}
         <script src="/assets/idiomorph.js" defer />
         <script src="/assets/console.js" type="module" />
         <script src="/assets/lists.js" type="module" />
@@ -65,6 +78,8 @@ export interface Frame {
   readonly who: string;
   /** Messages on every page, e.g. that callbacks are paused. */
   readonly warnings: readonly string[];
+  /** Messages on the overview alone, e.g. that the relay is set up for development. */
+  readonly notes: readonly string[];
 }
 
 interface LayoutProps {
@@ -87,25 +102,31 @@ export function Layout({
   isLive = false,
   children,
 }: PropsWithChildren<LayoutProps>) {
+  const { warnings, notes } = frame;
   return (
     <Document title={title} theme={frame.theme}>
       <div class="frame has-rail">
         <Topbar who={frame.who} isLive={isLive} />
         <Rail account={frame.account} section={section} />
         <main id="main" class="main" tabindex={-1}>
-          {frame.warnings.length === 0 ? null : (
-            <ul class="banner tone-warn">
-              {frame.warnings.map((warning) => (
-                <li>{warning}</li>
-              ))}
-            </ul>
-          )}
+          <Banner texts={section === "overview" ? [...warnings, ...notes] : warnings} />
           {children}
         </main>
       </div>
       <Help account={frame.account} />
       <output id="said" class="visually-hidden" />
     </Document>
+  );
+}
+
+function Banner({ texts }: { readonly texts: readonly string[] }) {
+  if (texts.length === 0) return null;
+  return (
+    <ul class="banner tone-warn">
+      {texts.map((text) => (
+        <li>{text}</li>
+      ))}
+    </ul>
   );
 }
 
@@ -126,13 +147,14 @@ export function frameOf({ request, runtime, viewer }: Seen): Frame {
     account: isAccount ? viewer.id : null,
     who: isAccount ? `account ${viewer.id}, key ${viewer.key}` : `operator ${viewer.key}`,
     warnings: isAccount ? [] : warningsOf(runtime.config),
+    notes: isAccount ? [] : notesOf(runtime.config),
   };
 }
 
-function warningsOf({ paused, allowLocalCallbacks, isIndexed }: Config): string[] {
-  return [
-    ...(paused ? ["Callbacks and polls wait, because PAUSED is on."] : []),
-    ...(allowLocalCallbacks ? ["ALLOW_LOCAL_CALLBACKS is on, which is for development only."] : []),
-    ...(isIndexed ? [] : ["No index is bound, so that tasks can be opened but not listed."]),
-  ];
+function warningsOf({ paused }: Config): readonly string[] {
+  return paused ? ["Callbacks and polls wait, because PAUSED is on."] : [];
+}
+
+function notesOf({ allowLocalCallbacks }: Config): readonly string[] {
+  return allowLocalCallbacks ? ["ALLOW_LOCAL_CALLBACKS is on, which is for development only."] : [];
 }

@@ -1,5 +1,6 @@
 import { DialogButton } from "../parts/dialog.tsx";
 import { Icon } from "../parts/icon.tsx";
+import { Menu } from "../parts/menu.tsx";
 import { Brand } from "./brand.tsx";
 import { HELP } from "./help.tsx";
 
@@ -94,29 +95,24 @@ function LiveButton() {
 /** The reader's menu. On narrow pages it also has the links that wide pages show below the navigation. */
 function ReaderMenu({ who }: { readonly who: string }) {
   return (
-    <details class="menu">
-      <summary class="button button-plain button-icon" aria-label={`Logged in: ${who}`}>
-        <Icon name="account" />
-      </summary>
-      <div class="menu-list">
-        <p>
-          Logged in with
-          <br />
-          <strong>{who}</strong>
-        </p>
-        <ZoneButton class="" />
-        <a class="button narrow-only" href="/test">
-          Send a test
-        </a>
-        <a class="button narrow-only" href="/docs">
-          API reference
-        </a>
-        <form method="post" action="/logout">
-          <button class="button" type="submit">
-            Log out
-          </button>
-        </form>
-      </div>
-    </details>
+    <Menu label={`Logged in: ${who}`} icon="account">
+      <p>
+        Logged in with
+        <br />
+        <strong>{who}</strong>
+      </p>
+      <ZoneButton class="" />
+      <a class="button narrow-only" href="/test">
+        Send a test
+      </a>
+      <a class="button narrow-only" href="/docs">
+        API reference
+      </a>
+      <form method="post" action="/logout">
+        <button class="button" type="submit">
+          Log out
+        </button>
+      </form>
+    </Menu>
   );
 }

@@ -14,12 +14,16 @@ export interface Column<Row> {
    * True when the column is left out of a table of medium width, so that each row fits on one line. False when absent.
    */
   readonly isSpare?: boolean;
+  /** CSS class of the column's cells, for styles that only this column has. */
+  readonly class?: string;
   readonly cell: (row: Row) => Child;
 }
 
 interface TableProps<Row> {
   /** Description of the table for screen readers. */
   readonly caption: string;
+  /** CSS class of the table, for styles that only this table has. */
+  readonly class?: string;
   readonly columns: readonly Column<Row>[];
   readonly rows: readonly Row[];
   /** Returns an id for a row. It must stay the same when the page is refreshed. */
@@ -27,9 +31,9 @@ interface TableProps<Row> {
 }
 
 /** A table whose rows become cards on a narrow page. The keys `j` and `k` move between its rows. */
-export function Table<Row>({ caption, columns, rows, rowId }: TableProps<Row>) {
+export function Table<Row>({ caption, columns, rows, rowId, ...own }: TableProps<Row>) {
   return (
-    <table class="table table-cards">
+    <table class={`table table-cards ${own.class ?? ""}`.trim()}>
       <caption class="visually-hidden">{caption}</caption>
       <thead>
         <tr>
@@ -55,7 +59,9 @@ export function Table<Row>({ caption, columns, rows, rowId }: TableProps<Row>) {
   );
 }
 
-function classOf<Row>({ isNumber, isCut, isSpare }: Column<Row>): string | undefined {
-  const names = [isNumber && "number", isCut && "cut", isSpare && "spare"].filter(Boolean);
+function classOf<Row>({ isNumber, isCut, isSpare, ...own }: Column<Row>): string | undefined {
+  const names = [isNumber && "number", isCut && "cut", isSpare && "spare", own.class].filter(
+    Boolean,
+  );
   return names.length === 0 ? undefined : names.join(" ");
 }

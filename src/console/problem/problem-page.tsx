@@ -13,6 +13,7 @@ import { Code } from "../parts/code.tsx";
 import { Hostile } from "../parts/hostile.tsx";
 import { pathOf } from "../session/return-to.ts";
 import { visitorOf } from "../session/session.ts";
+import { refusedLinkPage } from "../status/refused-link.tsx";
 
 /** A request that ended with a problem, and its request id in the log. */
 export interface Refused {
@@ -36,11 +37,13 @@ export async function problemPage(problem: Problem, refused: Refused): Promise<R
   const { code, details } = problem;
   const { request } = refused;
   const { status, title } = PROBLEMS[code];
-  const frame = await frameFor(refused);
-  const content = <Content problem={problem} {...refused} />;
   const retryS = details.headers?.["Retry-After"] ?? RETRY_S;
   const again: Record<string, string> =
     status === 503 && request.method === "GET" ? { Refresh: retryS } : {};
+  const headers = { ...details.headers, ...again };
+  if (isStatusPage(request)) return refusedLinkPage({ ...refused, code, status, headers });
+  const frame = await frameFor(refused);
+  const content = <Content problem={problem} {...refused} />;
   return html(
     frame === null ? (
       <PublicLayout title={title} theme={themeOf(request)}>
@@ -52,7 +55,7 @@ export async function problemPage(problem: Problem, refused: Refused): Promise<R
       </Layout>
     ),
     status,
-    { ...details.headers, ...again },
+    headers,
   );
 }
 
@@ -85,12 +88,12 @@ function Content({ problem, request, env, requestId }: Refused & { readonly prob
           <Hostile text={details.detail} />
         </p>
         <Issues issues={details.issues ?? []} />
-        <p>{adviceFor(code, request, env)}</p>
+        <p>{adviceFor(code, env)}</p>
         {code === "index_disabled" && (
           <Code text={INDEX_LINES} what="the lines" title="wrangler.toml" />
         )}
         <p class="buttons">
-          {code === "unauthenticated" && !isStatusPage(request) && (
+          {code === "unauthenticated" && (
             <a class="button button-main" href="/login">
               Log in
             </a>
@@ -151,10 +154,7 @@ const ADVICE: Partial<Record<ProblemCode, string>> = {
   unavailable: "No task is lost by this. The page tries again by itself.",
 };
 
-function adviceFor(code: ProblemCode, request: Request, env: Env): string {
-  if (code === "unauthenticated" && isStatusPage(request)) {
-    return "Ask whoever gave you this link for a new one.";
-  }
+function adviceFor(code: ProblemCode, env: Env): string {
   if (code !== "unknown_task") return ADVICE[code] ?? PROBLEM_HELP[code].cure;
   return `It was never registered here, belongs to another account, or has been erased${retentionText(env)}.`;
 }

@@ -189,7 +189,6 @@ function Outcome({ state: { shown, refusal }, visit }: OutcomeProps) {
         task={task}
         links={null}
         outputsOrigin={visit.runtime.config.outputsOrigin}
-        isHostShown={false}
         now={now}
       />
       <p>

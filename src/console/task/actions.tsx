@@ -9,6 +9,7 @@ import { CloseButton, Dialog, DialogButton } from "../parts/dialog.tsx";
 import { Field, FormIssue } from "../parts/field.tsx";
 import { FormDialog } from "../parts/form-dialog.tsx";
 import { Icon } from "../parts/icon.tsx";
+import { Menu } from "../parts/menu.tsx";
 import { Time } from "../parts/shown-time.tsx";
 import type { ShownTask, TaskVisit } from "./task-data.ts";
 
@@ -21,10 +22,12 @@ interface ActionsProps {
 
 /** Id of the dialog that redelivers the callback. */
 export const REDELIVER = "redeliver";
+/** Ids of the dialogs that a menu opens, because they destroy something. */
+const [DELETE_OUTPUTS, ERASE] = ["outputs", "erase"] as const;
 
 /**
  * Buttons for what the viewer may do with a task now, e.g. cancel it or redeliver its callback. Each opens a dialog
- * that says what will happen.
+ * that says what will happen. What destroys data is in a menu.
  */
 export function TaskActions({ shown, visit: { viewer }, fault }: ActionsProps) {
   const { facts } = shown;
@@ -38,10 +41,42 @@ export function TaskActions({ shown, visit: { viewer }, fault }: ActionsProps) {
         <FormIssue fault={fault} />
       )}
       {!isEnded && may(viewer, "cancel") ? <Cancel shown={shown} viewer={viewer} /> : null}
-      {isEnded && hasOutputs(shown) && may(viewer, "outputs") ? (
-        <DeleteOutputs shown={shown} />
-      ) : null}
-      {isSettled && may(viewer, "administer") ? <Erase shown={shown} /> : null}
+      <Destructions
+        shown={shown}
+        isDeletable={isEnded && hasOutputs(shown) && may(viewer, "outputs")}
+        isErasable={isSettled && may(viewer, "administer")}
+      />
+    </>
+  );
+}
+
+interface DestructionsProps {
+  readonly shown: ShownTask;
+  /** True when the viewer may delete the outputs now. */
+  readonly isDeletable: boolean;
+  /** True when the viewer may erase the task now. */
+  readonly isErasable: boolean;
+}
+
+/** Menu with the buttons that delete something for ever, and their dialogs; empty when the viewer may do nothing of it. */
+function Destructions({ shown, isDeletable, isErasable }: DestructionsProps) {
+  if (!isDeletable && !isErasable) return null;
+  return (
+    <>
+      <Menu label="More actions" icon="more">
+        {isDeletable ? (
+          <DialogButton opens={DELETE_OUTPUTS} class="button button-bad">
+            Delete outputs
+          </DialogButton>
+        ) : null}
+        {isErasable ? (
+          <DialogButton opens={ERASE} class="button button-bad">
+            Erase
+          </DialogButton>
+        ) : null}
+      </Menu>
+      {isDeletable ? <DeleteOutputsDialog shown={shown} /> : null}
+      {isErasable ? <EraseDialog shown={shown} /> : null}
     </>
   );
 }
@@ -61,10 +96,14 @@ function isSettledTask({ task: { callback, credits } }: ShownTask): boolean {
 }
 
 function Redeliver({ shown: { task }, fault }: Pick<ActionsProps, "shown" | "fault">) {
-  const wanted = fault?.typed.get("attempts") ?? "1";
+  const hasFailed = task.callback?.status === "failed";
   return (
     <>
-      <DialogButton opens={REDELIVER} class="button button-main" hotkey="r">
+      <DialogButton
+        opens={REDELIVER}
+        class={hasFailed ? "button button-main" : "button"}
+        hotkey="r"
+      >
         <Icon name="send" /> Send again
       </DialogButton>
       <Dialog id={REDELIVER} title="Send the callback again" isOpen={fault !== null}>
@@ -74,19 +113,7 @@ function Redeliver({ shown: { task }, fault }: Pick<ActionsProps, "shown" | "fau
             so that a receiver that de-duplicates handles it once. Nothing is charged.
           </p>
           <input type="hidden" name="idempotency_key" value={crypto.randomUUID()} />
-          <fieldset class="choice" aria-label="Attempts">
-            {[1, 2, 3].map((count) => (
-              <label>
-                <input
-                  type="radio"
-                  name="attempts"
-                  value={String(count)}
-                  checked={String(count) === wanted}
-                />
-                {count === 1 ? "1 attempt" : `${count} attempts`}
-              </label>
-            ))}
-          </fieldset>
+          <AttemptsChoice wanted={fault?.typed.get("attempts") ?? "1"} />
           <Field
             label="URL, which replaces the task's URL from now on"
             name="callback_url"
@@ -104,6 +131,24 @@ function Redeliver({ shown: { task }, fault }: Pick<ActionsProps, "shown" | "fau
         </form>
       </Dialog>
     </>
+  );
+}
+
+function AttemptsChoice({ wanted }: { readonly wanted: string }) {
+  return (
+    <fieldset class="choice" aria-label="Attempts">
+      {[1, 2, 3].map((count) => (
+        <label>
+          <input
+            type="radio"
+            name="attempts"
+            value={String(count)}
+            checked={String(count) === wanted}
+          />
+          {count === 1 ? "1 attempt" : `${count} attempts`}
+        </label>
+      ))}
+    </fieldset>
   );
 }
 
@@ -170,50 +215,40 @@ function consequencesOf({ credits, callback }: ShownTask["task"]): string {
   return refund + told;
 }
 
-function DeleteOutputs({ shown: { task } }: Pick<ActionsProps, "shown">) {
+function DeleteOutputsDialog({ shown: { task } }: Pick<ActionsProps, "shown">) {
   return (
-    <>
-      <DialogButton opens="outputs" class="button button-bad">
-        Delete outputs
-      </DialogButton>
-      <FormDialog
-        id="outputs"
-        title="Delete the outputs"
-        action={`/tasks/${task.id}/outputs`}
-        send="Delete the outputs"
-        keep="Keep them"
-        isFinal
-      >
-        <p>
-          Deletes the relay's copies, and closes its links to them for everyone, also for whoever
-          has the callback. It cannot be undone. The task stays, and so does what the upstream
-          itself still has.
-        </p>
-      </FormDialog>
-    </>
+    <FormDialog
+      id={DELETE_OUTPUTS}
+      title="Delete the outputs"
+      action={`/tasks/${task.id}/outputs`}
+      send="Delete the outputs"
+      keep="Keep them"
+      isFinal
+    >
+      <p>
+        Deletes the relay's copies, and closes its links to them for everyone, also for whoever has
+        the callback. It cannot be undone. The task stays, and so does what the upstream itself
+        still has.
+      </p>
+    </FormDialog>
   );
 }
 
-function Erase({ shown: { task } }: Pick<ActionsProps, "shown">) {
+function EraseDialog({ shown: { task } }: Pick<ActionsProps, "shown">) {
   return (
-    <>
-      <DialogButton opens="erase" class="button button-bad">
-        Erase
-      </DialogButton>
-      <FormDialog
-        id="erase"
-        title="Erase the task"
-        action={`/tasks/${task.id}/erase`}
-        send="Erase for ever"
-        keep="Keep it"
-        isFinal
-      >
-        <p>
-          Erases the task with its result, its links and its attempts, here and in the index. It
-          cannot be undone. Entries of the ledger stay.
-        </p>
-      </FormDialog>
-    </>
+    <FormDialog
+      id={ERASE}
+      title="Erase the task"
+      action={`/tasks/${task.id}/erase`}
+      send="Erase for ever"
+      keep="Keep it"
+      isFinal
+    >
+      <p>
+        Erases the task with its result, its links and its attempts, here and in the index. It
+        cannot be undone. Entries of the ledger stay.
+      </p>
+    </FormDialog>
   );
 }
 

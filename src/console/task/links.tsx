@@ -120,29 +120,30 @@ function Kept({ copy, file, number, now }: KeptProps) {
           </>
         )}
       </p>
-      <Preview type={type} url={file} number={number} />
+      <Preview type={type} url={file} label={`Output ${number}`} />
     </>
   );
 }
 
-/** Shows the picture, video or sound of a copy. Shows nothing for a file that browsers save instead of showing it. */
-function Preview({
-  type,
-  url,
-  number,
-}: {
+interface PreviewProps {
   readonly type: string;
+  /** Link to the file; null when the page may not show it. */
   readonly url: string | null;
-  readonly number: number;
-}) {
+  /** Words for the file, for readers who do not see it. */
+  readonly label: string;
+}
+
+/** Shows a picture, video or sound. Shows nothing for a file that browsers save instead of showing it. */
+export function Preview({ type, url, label }: PreviewProps) {
   if (url === null || !isShownInline(type)) return null;
-  const label = `Output ${number}`;
   if (type.startsWith("image/")) return <img class="output" src={url} alt={label} loading="lazy" />;
   /* oxlint-disable jsx-a11y/media-has-caption -- nobody has written captions for what an upstream has generated */
   if (type.startsWith("audio/")) {
     return <audio class="output" src={url} aria-label={label} controls preload="metadata" />;
   }
-  return <video class="output" src={url} aria-label={label} controls preload="metadata" />;
+  return (
+    <video class="output" src={url} aria-label={label} controls playsinline preload="metadata" />
+  );
 }
 
 /**
@@ -150,13 +151,13 @@ function Preview({
  * had when the result was recorded, but the output can be opened at every later address of the relay, too.
  * @returns null when `origin` is null.
  */
-function fileAt(origin: string | null, link: string): string | null {
+export function fileAt(origin: string | null, link: string): string | null {
   const url = URL.parse(link);
   return origin === null || url === null ? null : new URL(url.pathname, origin).href;
 }
 
 /** Returns the first links: at most `MAX_LINKS`, with at most `MAX_LINK_CHARACTERS` characters in total. */
-function shownLinks(urls: readonly string[]): readonly string[] {
+export function shownLinks(urls: readonly string[]): readonly string[] {
   let characters = 0;
   return urls.slice(0, MAX_LINKS).filter((url) => {
     characters += url.length;

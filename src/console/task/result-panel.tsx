@@ -1,186 +1,29 @@
 import type { Task } from "../../api/shapes/task-shape.ts";
-import { SECOND_MS } from "../../core/time.ts";
-import { hostOf } from "../../core/url.ts";
 import { indentedJson } from "../parts/code.tsx";
 import { HostileCode, Hostile } from "../parts/hostile.tsx";
 import { Panel } from "../parts/page-head.tsx";
-import { Ago, Time } from "../parts/shown-time.tsx";
 import { type LinkEnd, Links } from "./links.tsx";
-import { queuedText } from "./next-step.ts";
 
 interface ResultProps {
   readonly task: Task;
   readonly links: LinkEnd | null;
   /** Origin whose pictures, videos and sounds the page may show; null when it may show none. */
   readonly outputsOrigin: string | null;
-  /** True when a link to the page of the host is shown next to the callback URL. */
-  readonly isHostShown: boolean;
   readonly now: number;
 }
 
-/** Section with the result or the error of a task, and with further facts about the task. */
-export function ResultPanel({ task, links, outputsOrigin, isHostShown, now }: ResultProps) {
-  const { output, error, metadata, usage, callback } = task;
-  const host = isHostShown && callback !== null ? hostOf(callback.url) : null;
+/** Section with the result or the error of a task; empty while it has neither. */
+export function ResultPanel({ task, links, outputsOrigin, now }: ResultProps) {
+  const { output, error } = task;
+  if (output === undefined && error === undefined) return null;
   return (
-    <Panel title={output === undefined && error === undefined ? "Facts" : "Result"}>
+    <Panel title="Result">
       <dl class="fields">
         <ErrorFacts task={task} />
         <Links task={task} links={links} outputsOrigin={outputsOrigin} now={now} />
-        {callback === null ? null : (
-          <>
-            <dt>Callback URL</dt>
-            <dd>
-              <Hostile text={callback.url} />
-              {callback.endpoint === undefined ? null : ` of the endpoint ${callback.endpoint}`}
-              {host === null ? null : (
-                <>
-                  {" "}
-                  <a href={`/hosts/${encodeURIComponent(host)}`}>Page of the host</a>
-                </>
-              )}
-            </dd>
-          </>
-        )}
-        <SubmissionFacts task={task} />
-        <CancelFacts task={task} />
-        <CreditsFacts task={task} />
-        <dt>Registered</dt>
-        <dd>
-          <Time at={task.created_at * SECOND_MS} />
-        </dd>
-        <DeadlineFacts task={task} now={now} />
       </dl>
       <Json title="Output metadata" value={output?.metadata} />
-      <Json title="Labels" value={metadata} />
-      <Json title="Usage" value={usage} />
     </Panel>
-  );
-}
-
-function SubmissionFacts({ task: { submission } }: Pick<ResultProps, "task">) {
-  if (submission === undefined) return null;
-  const { state, started_at: startedAt, answered_at: answeredAt, status_code: code } = submission;
-  const { key_refused_since: refusedSince, start_by: startBy, attempts } = submission;
-  return (
-    <>
-      <dt>Submission</dt>
-      <dd>
-        {startBy === undefined ? (
-          <>
-            {state}, begun <Time at={startedAt * SECOND_MS} />
-          </>
-        ) : (
-          <>
-            {queuedText(submission)}; sent by <Time at={startBy * SECOND_MS} /> or not at all
-          </>
-        )}
-        {answeredAt === undefined ? null : (
-          <>
-            , answered <Time at={answeredAt * SECOND_MS} />
-          </>
-        )}
-        {code === undefined ? null : ` with HTTP status ${code}`}
-        {submission.key === undefined ? null : ", with the customer's own key"}
-        {refusedSince === undefined ? null : (
-          <>
-            , which the upstream has refused since <Time at={refusedSince * SECOND_MS} />
-          </>
-        )}
-      </dd>
-      <EarlierAttempts attempts={attempts} />
-    </>
-  );
-}
-
-type Attempts = NonNullable<Task["submission"]>["attempts"];
-type Attempt = NonNullable<Attempts>[number];
-
-/** Shows the attempts of a submission that were refused, or whose job has failed. Only operators get them. */
-function EarlierAttempts({ attempts = [] }: { readonly attempts: Attempts | undefined }) {
-  if (attempts.length === 0) return null;
-  return (
-    <>
-      <dt>Earlier attempts</dt>
-      <dd>
-        {attempts.map((attempt) => (
-          <p>
-            {attempt.connection} <Time at={attempt.at * SECOND_MS} />: {endText(attempt)}
-          </p>
-        ))}
-      </dd>
-    </>
-  );
-}
-
-function endText({ status_code: status, refusal, job, error, category }: Attempt): string {
-  if (error === undefined) return `${status}, ${refusal}`;
-  return `job ${job} failed (${category}): ${error.message}`;
-}
-
-/** Text for each state of a cancellation, as the console shows it. */
-const CANCEL_TEXTS: Readonly<Record<NonNullable<Task["cancel"]>["state"], string>> = {
-  asked: "the upstream was asked to cancel the job",
-  refused: "the upstream did not cancel the job",
-  unknown: "it is not known whether the upstream has canceled the job",
-  confirmed: "the upstream has canceled the job",
-  not_sent: "the upstream was not asked, so a running job goes on",
-};
-
-function CancelFacts({ task: { cancel } }: Pick<ResultProps, "task">) {
-  if (cancel === undefined) return null;
-  const { state, reason, requested_at: at, answered_at: answeredAt, status_code: code } = cancel;
-  return (
-    <>
-      <dt>Cancellation</dt>
-      <dd>
-        {reason === "order" ? "Ordered" : "Begun at the deadline,"} <Time at={at * SECOND_MS} />:{" "}
-        {CANCEL_TEXTS[state]}
-        {answeredAt === undefined ? null : (
-          <>
-            , answered <Time at={answeredAt * SECOND_MS} />
-          </>
-        )}
-        {code === undefined ? null : ` with HTTP status ${code}`}
-      </dd>
-    </>
-  );
-}
-
-/**
- * The deadline of an open task. While it is unknown whether the submission has started a job, the task does not fail at
- * its deadline but at the time that the page states elsewhere, as the next step.
- */
-function DeadlineFacts({ task, now }: Pick<ResultProps, "task" | "now">) {
-  const { deadline_at: deadlineAt, submission } = task;
-  const isJobAwaited = submission !== undefined && submission.state !== "accepted";
-  if (deadlineAt === undefined || isJobAwaited) return null;
-  return (
-    <>
-      <dt>Fails at</dt>
-      <dd>
-        <Time at={deadlineAt * SECOND_MS} />, <Ago at={deadlineAt * SECOND_MS} now={now} />
-      </dd>
-    </>
-  );
-}
-
-function CreditsFacts({ task: { credits } }: Pick<ResultProps, "task">) {
-  if (credits === undefined) return null;
-  return (
-    <>
-      <dt>Credits</dt>
-      <dd>
-        {credits.amount} {credits.state}
-        {credits.final === undefined ? null : (
-          <span class="muted">
-            {" "}
-            (costs {credits.final},{" "}
-            {credits.basis === "hold" ? "its use is not known" : `by ${credits.basis}`})
-          </span>
-        )}
-      </dd>
-    </>
   );
 }
 
@@ -206,7 +49,13 @@ function ErrorFacts({ task: { error, failure } }: Pick<ResultProps, "task">) {
   );
 }
 
-function Json({ title, value }: { readonly title: string; readonly value: object | undefined }) {
+interface JsonProps {
+  readonly title: string;
+  readonly value: object | undefined;
+}
+
+/** An object as JSON text; empty when it is absent or has no member. */
+export function Json({ title, value }: JsonProps) {
   if (value === undefined || Object.keys(value).length === 0) return null;
   return <HostileCode title={title} what={title} text={indentedJson(value)} />;
 }

@@ -31,13 +31,9 @@ export function Story({ shown, now }: { readonly shown: ShownTask; readonly now:
 
 function stepsOf({ task, facts }: ShownTask, now: number): readonly Step[] {
   const { callback } = facts;
-  const events = eventsOf(facts, creditDetails(task)).map(({ at, name, kind }): Step => {
-    return {
-      at,
-      key: name.split(" ")[0] ?? name,
-      kind,
-      content: eventText(name, at - facts.createdAt),
-    };
+  const events = eventsOf(facts, creditDetails(task)).map(({ at, name, fullName, kind }): Step => {
+    const content = eventText(fullName, at - facts.createdAt);
+    return { at, key: name, kind, content };
   });
   const attempts = (callback?.attempts ?? []).flatMap((attempt, at, all): readonly Step[] => {
     const shown = task.callback?.attempts.find(({ number }) => number === attempt.number);
@@ -64,10 +60,10 @@ function stepsOf({ task, facts }: ShownTask, now: number): readonly Step[] {
   return [...events, ...attempts, ...ahead].toSorted((a, b) => a.at - b.at);
 }
 
-function eventText(name: string, afterMs: number): Child {
+function eventText(text: string, afterMs: number): Child {
   return (
     <>
-      {name} {afterMs === 0 ? null : <span class="muted">+{durationText(afterMs)}</span>}
+      {text} {afterMs === 0 ? null : <span class="muted">+{durationText(afterMs)}</span>}
     </>
   );
 }

@@ -18,6 +18,7 @@ import { Hostile } from "../parts/hostile.tsx";
 import { Icon, type IconName } from "../parts/icon.tsx";
 import { PageHead, Panel } from "../parts/page-head.tsx";
 import { REDELIVER, TaskActions, Share, shareLinkOf } from "./actions.tsx";
+import { FactsPanel } from "./facts-panel.tsx";
 import { linkEndOf } from "./links.tsx";
 import { nextStepOf } from "./next-step.ts";
 import { ResultPanel } from "./result-panel.tsx";
@@ -117,11 +118,17 @@ function Life({ shown, visit }: Shown) {
       data-version={state}
     >
       <TaskState task={task} next={next} now={now} />
+      <ResultPanel
+        task={task}
+        links={links}
+        outputsOrigin={visit.runtime.config.outputsOrigin}
+        now={now}
+      />
       <Panel
         title="Timeline"
         aside={
           <span class="state">
-            {spanText(shown, now)}
+            {facts.finishedAt === null ? `open for ${durationText(now - facts.createdAt)}` : null}
             <CopyButton text={taskIncident(task, facts, link)} label="Copy for the incident" />
           </span>
         }
@@ -129,22 +136,10 @@ function Life({ shown, visit }: Shown) {
         <TimelineDrawing timeline={timeline} />
         <Story shown={shown} now={now} />
       </Panel>
-      <ResultPanel
-        task={task}
-        links={links}
-        outputsOrigin={visit.runtime.config.outputsOrigin}
-        isHostShown={may(visit.viewer, "inspect")}
-        now={now}
-      />
+      <FactsPanel task={task} isHostShown={may(visit.viewer, "inspect")} now={now} />
       {task.tracking === undefined ? null : <TrackingPanel tracking={task.tracking} now={now} />}
     </div>
   );
-}
-
-function spanText({ facts }: ShownTask, now: number): string {
-  const { createdAt, finishedAt } = facts;
-  const took = durationText((finishedAt ?? now) - createdAt);
-  return finishedAt === null ? `open for ${took}` : `result after ${took}`;
 }
 
 function shortened(id: string): string {

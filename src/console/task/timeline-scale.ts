@@ -1,5 +1,3 @@
-import { durationText } from "../parts/format.ts";
-
 /** Width of the drawing of a task's timeline, in units of the drawing. */
 export const WIDTH = 1000;
 /**
@@ -7,6 +5,8 @@ export const WIDTH = 1000;
  * is. It is less than that of a shortened pause inside a section (`SHORTENED`).
  */
 const BREAK = 74;
+/** Width at the right of a single section for the label of its end, in units of the drawing. */
+const LABEL_ROOM = 96;
 /** Smallest width of an attempt in the drawing, so that even an attempt of a few milliseconds can be seen. */
 export const MIN_BAR = 7;
 /** A pause without events inside a section is shortened when it takes at least this fraction of the section's time. */
@@ -25,10 +25,7 @@ export interface Stretch {
   readonly weight: number;
   /** Shortest time that the section covers, in milliseconds. It keeps one short attempt from filling the section. */
   readonly leastMs: number;
-  /**
-   * True when a pause without events that takes most of the section is drawn shortened, with its true length next to
-   * it.
-   */
+  /** True when a pause without events that takes most of the section is drawn shortened. */
   readonly isCompressed: boolean;
 }
 
@@ -43,13 +40,6 @@ export interface Segment {
   readonly durationMs: number;
 }
 
-/** A time without events that is drawn shortened, with its true length as text. */
-export interface Break {
-  /** Horizontal position of the middle of the shortened time, in units of `WIDTH`. */
-  readonly at: number;
-  readonly text: string;
-}
-
 /**
  * A section of the time axis with its horizontal position in the drawing. `xOf` converts a time in Unix milliseconds
  * to a horizontal position.
@@ -57,17 +47,19 @@ export interface Break {
 export interface Placed extends Segment {
   readonly xOf: (at: number) => number;
   readonly stations: readonly number[];
-  readonly breaks: readonly Break[];
+  /** Horizontal positions of the middles of the times that are drawn shortened. */
+  readonly breaks: readonly number[];
 }
 
 /**
- * Divides the width of the drawing among the sections of the time axis, and returns the sections with their
- * positions.
+ * Divides the width of the drawing among the sections of the time axis, and returns the sections with their positions.
+ * A single section leaves room at its right for the label of its end.
  */
 export function placed(stretches: readonly Stretch[]): readonly Placed[] {
+  const width = stretches.length === 1 ? WIDTH - LABEL_ROOM : WIDTH;
   const weights = stretches.reduce((sum, { weight }) => sum + weight, 0);
   const gaps = stretches.slice(1).map((stretch, at) => gapBefore(stretches[at], stretch));
-  const free = WIDTH - gaps.reduce((sum, gap) => sum + gap, 0);
+  const free = width - gaps.reduce((sum, gap) => sum + gap, 0);
   let from = 0;
   return stretches.map((stretch, at) => {
     const to = from + (free * stretch.weight) / weights;
@@ -106,15 +98,7 @@ function place(
     return from + restWidth * share(at - start - inGap, restMs) + gapWidth * share(inGap, gap.ms);
   };
   const middle = xOf(gap.from + gap.ms / 2);
-  return {
-    title,
-    from,
-    to,
-    durationMs,
-    xOf,
-    stations,
-    breaks: [{ at: middle, text: durationText(gap.ms) }],
-  };
+  return { title, from, to, durationMs, xOf, stations, breaks: [middle] };
 }
 
 function share(part: number, whole: number): number {
@@ -130,12 +114,11 @@ function longestGap(stations: readonly number[]) {
     }, null);
 }
 
-/** Returns the pauses of more than a second between successive sections of the time axis, which are drawn shortened. */
-export function between(segments: readonly Placed[]): readonly Break[] {
+/** Returns where pauses of more than a second between successive sections of the time axis are drawn shortened. */
+export function between(segments: readonly Placed[]): readonly number[] {
   return segments.slice(1).flatMap((segment, index) => {
     const before = segments[index];
     const ms = (segment.stations[0] ?? 0) - (before?.stations.at(-1) ?? 0);
-    if (before === undefined || ms <= 1_000) return [];
-    return [{ at: (before.to + segment.from) / 2, text: durationText(ms) }];
+    return before === undefined || ms <= 1_000 ? [] : [(before.to + segment.from) / 2];
   });
 }

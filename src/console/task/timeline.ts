@@ -1,9 +1,9 @@
 import type { Task } from "../../api/shapes/task-shape.ts";
 import type { AttemptFacts, SubmissionFacts, TaskFacts } from "../../core/views/task-facts.ts";
 import { durationText } from "../parts/format.ts";
+import { importantLabels, placedLabels, type PlacedLabel } from "./timeline-labels.ts";
 import {
   between,
-  type Break,
   MIN_BAR,
   type Placed,
   placed,
@@ -13,14 +13,28 @@ import {
 
 const MAX_SERIES_DRAWN = 4;
 const LEAST_SERIES_MS = 2_000;
+/**
+ * Numbers of rows that labels can have: those of events above the axis, those of attempts below it. In more rows, a later
+ * attempt would be above an earlier one.
+ */
+const [EVENT_ROWS, ATTEMPT_ROWS] = [4, 1];
 
-/** An event of a task, with its time and its horizontal position in the drawing. */
-interface Mark {
+/** An event in the life of a task. */
+interface Event {
   /** Time of the event, in Unix milliseconds. */
   readonly at: number;
-  readonly x: number;
+  /** Name of the event, which the time axis shows. */
   readonly name: string;
+  /** Name of the event with what else is known of it, e.g. the HTTP status of an answer, for the list. */
+  readonly fullName: string;
   readonly kind: "event" | "money" | "result";
+  /** Importance of the event: of several without room for all their names on the axis, that with the lowest is named. */
+  readonly rank: number;
+}
+
+/** An event of a task, with its horizontal position in the drawing. */
+interface Mark extends Event {
+  readonly x: number;
 }
 
 /** One attempt, drawn from its real start to its end, with the position of its planned time. */
@@ -28,27 +42,35 @@ export interface Bar {
   readonly number: number;
   readonly x: number;
   readonly width: number;
-  /** Horizontal position of the attempt's planned time; null when this time is not known. */
-  readonly plannedX: number | null;
+  /** Horizontal position of the attempt's planned time. */
+  readonly plannedX: number;
   readonly outcome: string | null;
   readonly isRunning: boolean;
-  readonly texts: readonly string[];
 }
 
 /** The wait before an attempt, with its horizontal positions in the drawing. */
 interface Wait {
   readonly from: number;
   readonly to: number;
-  readonly text: string;
   readonly isAhead: boolean;
 }
 
-/** Parts of the drawing that shows a task's events and attempts on a time axis, with their positions. */
+/**
+ * Parts of the drawing that shows a task's events and attempts on a time axis, with their positions. The drawing has
+ * only names; the list next to it has the times, durations and outcomes.
+ */
 export interface Timeline {
   readonly segments: readonly Segment[];
-  readonly breaks: readonly Break[];
+  /** Titles of the sections for which there is room. */
+  readonly titles: readonly PlacedLabel[];
+  /** Horizontal positions of the middles of the times that are drawn shortened. */
+  readonly breaks: readonly number[];
   readonly marks: readonly Mark[];
+  /** Names of the events for which there is room above the axis. */
+  readonly names: readonly (Mark & PlacedLabel)[];
   readonly bars: readonly Bar[];
+  /** Numbers of the attempts for which there is room below the axis. */
+  readonly numbers: readonly (Bar & PlacedLabel)[];
   readonly waits: readonly Wait[];
   /** Horizontal position of the next attempt; null when no attempt is planned. */
   readonly nextX: number | null;
@@ -71,7 +93,7 @@ export function timelineOf(facts: TaskFacts, details: TimelineDetails, now: numb
   const events = eventsOf(facts, details);
   const end = facts.finishedAt ?? now;
   const upstream: Stretch = {
-    title: `Upstream · ${durationText(end - facts.createdAt)}`,
+    title: "Upstream",
     stations: ascending([...events.map(({ at }) => Math.min(at, end)), end]),
     weight: series.length === 0 ? 1 : 1.4,
     leastMs: 0,
@@ -79,22 +101,35 @@ export function timelineOf(facts: TaskFacts, details: TimelineDetails, now: numb
   };
   const [first, ...later] = placed([upstream, ...series.map(({ stretch }) => stretch)]);
   if (first === undefined) throw new Error("a timeline has a first segment");
-  const placeOf = (at: number) => (at > end ? (later[0]?.from ?? first.to) : first.xOf(at));
+  const placeOf = (at: number) => {
+    if (at <= end) return first.xOf(at);
+    const begun = later.findLast(({ stations: [start = Infinity] }) => start <= at);
+    return begun === undefined ? (later[0]?.from ?? first.to) : begun.xOf(at);
+  };
+  const marks = events.map((event) => ({ ...event, x: placeOf(event.at) }));
   const bars = series.flatMap(({ attempts }, at) =>
-    attempts.map((attempt) => barOf(attempt, later[at] ?? first, facts, now)),
+    attempts.map((attempt) => barOf(attempt, later[at] ?? first, now)),
   );
   const lastPlace = later.at(-1) ?? first;
   const nextAt = facts.callback?.nextAttemptAt ?? null;
+  const segments = [first, ...later];
   return {
-    segments: [first, ...later].map(({ title, from, to, durationMs }) => ({
-      title,
-      from,
-      to,
-      durationMs,
-    })),
-    breaks: [...[first, ...later].flatMap(({ breaks }) => breaks), ...between([first, ...later])],
-    marks: events.map((event) => ({ ...event, x: placeOf(event.at) })),
+    segments: segments.map(({ title, from, to, durationMs }) => ({ title, from, to, durationMs })),
+    titles: placedLabels(
+      segments.map(({ title, from }) => ({ text: title, x: from })),
+      1,
+    ),
+    breaks: [...segments.flatMap(({ breaks }) => breaks), ...between(segments)],
+    marks,
+    names: importantLabels(
+      marks.map((mark) => ({ ...mark, text: mark.name })),
+      EVENT_ROWS,
+    ),
     bars,
+    numbers: placedLabels(
+      bars.map((bar) => ({ ...bar, text: `#${bar.number}` })),
+      ATTEMPT_ROWS,
+    ),
     waits: waitsOf(series, later, bars, nextAt, now),
     nextX: nextAt === null ? null : lastPlace.xOf(Math.max(nextAt, now)),
   };
@@ -148,33 +183,50 @@ export function creditDetails({ credits }: Pick<Task, "credits">): TimelineDetai
   return { credits: amount, released: (amount ?? 0) - (final ?? 0) };
 }
 
+/** Returns the events of a task in the order in which they happened. */
 export function eventsOf(
   facts: TaskFacts,
   { credits, released }: TimelineDetails,
-): readonly Omit<Mark, "x">[] {
+): readonly Event[] {
   const { createdAt, finishedAt, refundedAt, releasedAt, upstreamTimes, submission } = facts;
-  const paid = credits === null ? "" : `, charged ${credits}`;
-  const events: (Omit<Mark, "x" | "at"> & { readonly at: number | null | undefined })[] = [
-    { at: createdAt, name: `registered${paid}`, kind: "event" },
-    { at: submission?.sentAt, name: "submitted", kind: "event" },
-    { at: submission?.answeredAt, name: answerText(submission ?? null), kind: "event" },
-    { at: attachedAt(facts), name: "attached", kind: "event" },
-    { at: upstreamTimes?.hookAt, name: "hook", kind: "event" },
-    { at: upstreamTimes?.askedAt, name: "asked", kind: "event" },
-    { at: finishedAt, name: "result", kind: "result" },
-    { at: releasedAt, name: `released ${released}`, kind: "money" },
-    { at: refundedAt, name: `refunded${credits === null ? "" : ` ${credits}`}`, kind: "money" },
+  const registered = credits === null ? "registered" : `registered, charged ${credits}`;
+  const refunded = credits === null ? "refunded" : `refunded ${credits}`;
+  // Events of the same millisecond stay in this order.
+  const events = [
+    eventAt(createdAt, "registered", 1, registered),
+    eventAt(submission?.sentAt, "submitted", 3),
+    eventAt(submission?.answeredAt, answerName(submission), 4, answerText(submission)),
+    eventAt(attachedAt(facts), "attached", 5),
+    eventAt(upstreamTimes?.hookAt, "hook", 6),
+    eventAt(upstreamTimes?.askedAt, "asked", 7),
+    eventAt(finishedAt, "result", 0, "result", "result"),
+    eventAt(refundedAt, "refunded", 2, refunded, "money"),
+    eventAt(releasedAt, "released", 2, `released ${released}`, "money"),
   ];
-  return events
-    .flatMap(({ at, ...rest }) => (at === null || at === undefined ? [] : [{ ...rest, at }]))
-    .toSorted((a, b) => a.at - b.at);
+  return events.flatMap((each) => each ?? []).toSorted((a, b) => a.at - b.at);
 }
 
-/** Returns the name of the upstream's response to the submission, e.g. `accepted 200` or `refused 400`. */
+function eventAt(
+  at: number | null | undefined,
+  name: string,
+  rank: number,
+  fullName = name,
+  kind: Event["kind"] = "event",
+): Event | null {
+  return at === null || at === undefined ? null : { at, name, fullName, kind, rank };
+}
+
+/** Returns the name of the upstream's response to the submission, e.g. `accepted`. */
+function answerName(submission: SubmissionFacts | null): string {
+  const state = submission?.state ?? "sending";
+  return state === "unknown" ? "answered" : state;
+}
+
+/** Returns a text on the upstream's response to the submission, e.g. `accepted 200` or `refused 400`. */
 function answerText(submission: SubmissionFacts | null): string {
   const { state = "sending", statusCode = null } = submission ?? {};
   const code = statusCode === null ? "" : ` ${statusCode}`;
-  return state === "unknown" ? `answered${code}, outcome unknown` : `${state}${code}`;
+  return `${answerName(submission)}${code}${state === "unknown" ? ", outcome unknown" : ""}`;
 }
 
 /**
@@ -187,20 +239,17 @@ function attachedAt({ upstreamTimes, submission }: TaskFacts): number | null {
   return isByAnswer ? null : at;
 }
 
-function barOf(attempt: AttemptFacts, segment: Placed, facts: TaskFacts, now: number): Bar {
+function barOf(attempt: AttemptFacts, segment: Placed, now: number): Bar {
   const { number, startedAt, dueAt, durationMs, outcome } = attempt;
   const x = segment.xOf(startedAt);
   const width = Math.max(MIN_BAR, segment.xOf(endOf(attempt, now)) - x);
-  const isRunning = durationMs === null;
-  const took = isRunning ? `runs for ${durationText(now - startedAt)}` : durationText(durationMs);
   return {
     number,
     x,
     width,
     plannedX: segment.xOf(dueAt),
     outcome,
-    isRunning,
-    texts: [took, latenessText(attempt, facts)].filter((text) => text !== ""),
+    isRunning: durationMs === null,
   };
 }
 
@@ -238,16 +287,8 @@ function waitsOf(
       const bar = bars.find(({ number }) => number === attempt.number);
       if (next === undefined || bar === undefined) return [];
       const isAhead = isLast && index === attempts.length - 1;
-      const ms = next - endOf(attempt, now);
-      const text = ms <= 0 ? "due" : `${isAhead ? "waits" : "waited"} ${durationText(ms)}`;
-      return [
-        {
-          from: bar.x + bar.width,
-          to: place.xOf(Math.max(next, isAhead ? now : next)),
-          text,
-          isAhead,
-        },
-      ];
+      const to = place.xOf(Math.max(next, isAhead ? now : next));
+      return [{ from: bar.x + bar.width, to, isAhead }];
     });
   });
 }

@@ -42,8 +42,14 @@ export const tasksPage = viewerPage("tasksPage", PATH, "read", async (visit) => 
         <ApiDialog origin={visit.url.origin} paths={[pathWith("/v1/tasks", asked)]} />
       </PageHead>
       <div class="stack-s">
-        <Chips search={search} />
-        <FilterForm search={search} issues={issues} isOperator={visit.viewer.kind === "operator"} />
+        <div class="list-filters">
+          <Chips search={search} />
+          <FilterForm
+            search={search}
+            issues={issues}
+            isOperator={visit.viewer.kind === "operator"}
+          />
+        </div>
         {listed.kind === "invalid" ? (
           <p class="field-error" role="alert">
             A filter is not valid, so nothing was searched.
@@ -138,6 +144,7 @@ function List({ page, asked, visit, now }: ListProps) {
       ) : (
         <TaskTable
           tasks={page.data}
+          isOperator={visit.viewer.kind === "operator"}
           redeliverPath={mayRedeliver ? pathWith("/redeliveries", without(asked, "cursor")) : null}
           now={now}
         />

@@ -70,6 +70,12 @@ export function extensionOfType(mediaType: string, named: string): string {
   return others.includes(named) ? named : usual;
 }
 
+/** Returns the media type whose files have this extension; null for an extension that is not known. */
+export function typeOfExtension(extension: string): string | null {
+  const known = [...EXTENSIONS].find(([, extensions]) => extensions.includes(extension));
+  return known?.[0] ?? null;
+}
+
 /** Tells whether a browser may show a file of this media type in the page instead of saving it. */
 export function isShownInline(mediaType: string): boolean {
   return /^(?:video|audio)\//.test(mediaType) || SHOWN_IMAGES.has(mediaType);

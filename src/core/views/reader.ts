@@ -6,7 +6,7 @@ export type Reader = "operator" | "account";
 
 /**
  * Kind of any reader of a task. `link` is a reader without a key who has the task's status link (a URL with a
- * token). Such a reader sees only the id, the model, the status, the times and the result of the task, and the
- * status of the callback.
+ * token). Such a reader sees only the id, the model, the status, the progress, the times and the result of the task with
+ * what the relay has kept of it, the kind of a failure, and the status of the callback.
  */
 export type TaskReader = Reader | "link";

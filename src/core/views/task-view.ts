@@ -40,7 +40,7 @@ export function taskView(
   queued: QueuePosition | null = null,
 ): string {
   const callback = callbackView(record, reader, policy);
-  if (reader === "link") return reducedView(record, callback);
+  if (reader === "link") return reducedView(record, callback, progress);
   const extras = JSON.stringify({
     callback,
     ...optional("account", record.account?.id ?? null),
@@ -56,12 +56,28 @@ export function taskView(
 
 /**
  * Returns the task as JSON text, as its status link (a URL with a token) shows it. For an ended task the text has the
- * members of the callback body, for an open task the id, status, model and time of creation. The status of the callback
- * is added.
+ * members of the callback body, for an open task the id, status, model and time of creation. Added are the status of the
+ * callback and what the page of the link tells: the progress, the kind of a failure, and what is kept of each output.
  */
-function reducedView(record: TaskRecord, callback: { readonly status: string } | null): string {
-  const shown = callback && { status: callback.status };
-  return appendMembers(head(record), JSON.stringify({ callback: shown }));
+function reducedView(
+  record: TaskRecord,
+  callback: { readonly status: string } | null,
+  progress: number | null,
+): string {
+  const shown = { callback: callback && { status: callback.status } };
+  if (!isTerminal(record)) {
+    return appendMembers(
+      head(record),
+      JSON.stringify({ ...shown, ...optional("progress", progress) }),
+    );
+  }
+  const { outputs, failure } = record;
+  const extras = {
+    ...shown,
+    ...optional("outputs", outputs && outputsView(record, outputs)),
+    ...optional("failure", failure && failureView(failure, "link")),
+  };
+  return appendMembers(head(record), JSON.stringify(extras));
 }
 
 function head(record: TaskRecord): string {

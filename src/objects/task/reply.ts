@@ -49,6 +49,11 @@ export interface TaskReply {
   readonly unknownWait?: { readonly news: AwaitedNews; readonly until: number };
   /** State of the latest order to cancel the task. Absent when there was no order. */
   readonly cancellation?: CancelState["kind"];
+  /**
+   * Name of the connection to the provider, from which the page of a status link knows how long links to outputs work.
+   * It is not shown to readers. Absent for other readers, and when the task names no connection.
+   */
+  readonly connection?: string;
   /** JSON text of the task, with those parts that this reader may see. */
   readonly json: string;
 }
@@ -157,6 +162,8 @@ export function replyOf(
     ...(unknownWait !== null && { unknownWait }),
     ...(record.cancellation !== null && { cancellation: record.cancellation.state.kind }),
     ...(queued !== null && { position: queued.position }),
+    ...(reader === "link" &&
+      record.upstream !== null && { connection: record.upstream.connection }),
     json: taskView(record, reader, progress, policy, queued),
   };
 }

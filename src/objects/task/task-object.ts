@@ -468,7 +468,7 @@ export class TaskObject extends DurableObject<ObjectBindings> {
     const record = this.#readable();
     if (record === null || toSeconds(record.createdAt) !== createdAtS) return null;
     if (record.recordedAt !== recordedAt) return null;
-    return replyOf(record, "link", this.#loop.policy());
+    return replyOf(record, "link", this.#loop.policy(), this.#platform.progress.of(record));
   }
 
   /**

@@ -45,7 +45,9 @@ async function takeScreenshots(): Promise<void> {
     pages.filter((page) => !page.isLoggedIn),
   ];
   for (const [look, context] of Object.entries(LOOKS)) {
-    await using tab = await Tab.open(relay.url, { context, expected: [/status of 40[14]/] });
+    const origins = [relay.upstream];
+    const expected = [/status of 40[14]/];
+    await using tab = await Tab.open(relay.url, { context, origins, expected });
     for (const page of open) await takeScreenshot(tab, page, look);
     await logIn(tab.page);
     for (const page of own) await takeScreenshot(tab, page, look);

@@ -7,6 +7,8 @@ export interface Shown {
   readonly failedTask: string;
   /** Host and port of a receiver that is down. */
   readonly downHost: string;
+  /** Status links of a task without a result, and of one whose result is a picture. */
+  readonly statusLinks: { readonly open: string; readonly picture: string };
 }
 
 export interface ScreenshotPage {
@@ -20,7 +22,7 @@ export interface ScreenshotPage {
 }
 
 /** Lists the pages of which `npm run screenshots` takes pictures, in the order of their navigation. */
-export function pagesOf({ failedTask, downHost }: Shown): readonly ScreenshotPage[] {
+export function pagesOf({ failedTask, downHost, statusLinks }: Shown): readonly ScreenshotPage[] {
   const own = { isLoggedIn: true };
   const open = { isLoggedIn: false };
   return [
@@ -28,6 +30,9 @@ export function pagesOf({ failedTask, downHost }: Shown): readonly ScreenshotPag
     { name: "login-wrong-key", path: "/login", ...open, prepare: tryWrongKey },
     { name: "docs", path: "/docs", ...open },
     { name: "docs-errors", path: "/docs/errors", ...open },
+    { name: "status-open", path: statusLinks.open, ...open },
+    { name: "status-picture", path: statusLinks.picture, ...open },
+    { name: "status-refused", path: `${statusLinks.open}x`, ...open },
     { name: "overview", path: "/", ...own },
     { name: "tasks", path: "/tasks", ...own },
     { name: "tasks-failed", path: "/tasks?callback=failed", ...own },

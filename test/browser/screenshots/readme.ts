@@ -9,7 +9,7 @@ import { Workerd } from "../../process/harness/workerd.ts";
 import { logIn } from "../log-in.ts";
 import { Tab } from "../tab.ts";
 
-/** The pictures are 1600 pixels wide and show the page of a task down to its result. */
+/** The pictures are 1600 pixels wide and show the page of a task down to its timeline. */
 const VIEWPORT = { width: 1280, height: 860 };
 const LOOKS = ["light", "dark"] as const;
 const LOOK_EVERY_MS = 1000;

@@ -26,7 +26,7 @@ const STATUSES =
  */
 export async function samplePage(account: string | null): Promise<string> {
   const theme = themeOf(new Request("https://relay.test", { headers: { Cookie: "theme=dark" } }));
-  const frame = { theme, account, who: HOSTILE, warnings: [HOSTILE] };
+  const frame = { theme, account, who: HOSTILE, warnings: [HOSTILE], notes: [] };
   const page = (
     <Layout title={HOSTILE} section="tasks" frame={frame} isLive>
       <PageHead title="Tasks" sub={<Hostile text={HOSTILE} />}>

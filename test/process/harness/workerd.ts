@@ -44,6 +44,10 @@ export interface WorkerdOptions {
   readonly hasNewConnections?: boolean;
   /** True when the relay has a bucket for outputs, in `buckets`; false by default. */
   readonly hasOutputs?: boolean;
+  /** Directory of the files that are answered without the relay; by default `public`. */
+  readonly files?: string;
+  /** True when the relay has an index, in an object; false by default. */
+  readonly hasIndex?: boolean;
 }
 
 /** Directory of the files that are answered without the relay. */
@@ -83,7 +87,7 @@ export function bundleOf(entry = ""): Promise<Bundle> {
   return known;
 }
 
-/** The relay on released workerd, with storage on disk. Bound are the classes of Durable Objects and, if asked for, a bucket. */
+/** The relay on released workerd, with storage on disk. Bound are the classes of Durable Objects and, if asked for, a bucket and an index. */
 export class Workerd implements AsyncDisposable {
   readonly url: string;
   readonly client: Client;
@@ -96,6 +100,8 @@ export class Workerd implements AsyncDisposable {
   readonly #v8Flags: readonly string[];
   readonly #hasNewConnections: boolean;
   readonly #hasOutputs: boolean;
+  readonly #files: string;
+  readonly #hasIndex: boolean;
   #homeOf: HomeOf;
   #vars: Vars = {};
   #child: Child | null = null;
@@ -112,6 +118,8 @@ export class Workerd implements AsyncDisposable {
       v8Flags = [],
       hasNewConnections = true,
       hasOutputs = false,
+      files = PUBLIC,
+      hasIndex = false,
     }: WorkerdOptions,
     further: readonly FurtherWorker[],
   ) {
@@ -123,10 +131,14 @@ export class Workerd implements AsyncDisposable {
     this.#v8Flags = v8Flags;
     this.#hasNewConnections = hasNewConnections;
     this.#hasOutputs = hasOutputs;
+    this.#files = files;
+    this.#hasIndex = hasIndex;
     this.url = `http://127.0.0.1:${port}`;
     this.client = new Client(this);
     const inspected = hasInspector ? [`--inspector-addr=127.0.0.1:${inspectorPort}`] : [];
-    this.#command = [...wrapper, workerdBinary, "serve", "--experimental", ...inspected];
+    // Only the Workers beside the relay use experimental functions.
+    const experimental = hasNewConnections || hasOutputs ? ["--experimental"] : [];
+    this.#command = [...wrapper, workerdBinary, "serve", ...experimental, ...inspected];
   }
 
   static async start(options: WorkerdOptions): Promise<Workerd> {
@@ -145,7 +157,7 @@ export class Workerd implements AsyncDisposable {
       }
       for (const [name, file] of Object.entries(BUCKET_FILES))
         await copyFile(file, join(home, name));
-      await symlink(PUBLIC, join(home, "public"));
+      await symlink(relay.#files, join(home, "public"));
       for (const { name, script: code } of further) await writeFile(join(home, `${name}.js`), code);
       await relay.restart(vars, script, options.isAsked);
     } catch (error) {
@@ -213,7 +225,7 @@ export class Workerd implements AsyncDisposable {
     const options = [
       `--socket-addr=http=127.0.0.1:${this.#port}`,
       `--directory-path=disk=${this.storage}`,
-      `--directory-path=public=${PUBLIC}`,
+      `--directory-path=public=${this.#files}`,
     ];
     const env = { ...process.env, ...this.#vars };
     this.#child = new Child(command, [...args, ...options, config], env);
@@ -245,7 +257,8 @@ export class Workerd implements AsyncDisposable {
     const variables = Object.keys(vars);
     const hasNewConnections = this.#hasNewConnections;
     const { services, extensions, bindings, workers } = this.#hasOutputs ? BUCKET_PARTS : NO_BUCKET;
-    const options = { homeOf: this.#homeOf, variables, hasNewConnections };
+    const hasIndex = this.#hasIndex;
+    const options = { homeOf: this.#homeOf, variables, hasNewConnections, hasIndex };
     return [
       configText({
         services: [...this.#further.map(serviceText), ...services],

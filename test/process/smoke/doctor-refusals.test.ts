@@ -134,6 +134,7 @@ interface Examined {
   readonly version?: string | null;
   readonly connections?: object;
   readonly without_key?: object;
+  readonly store?: object;
   readonly isPreview?: boolean;
 }
 
@@ -151,6 +152,7 @@ function findings(
 }
 
 const OWN = "https://relay.example.com";
+const ON_D1 = { plan: "paid", isIndexInObject: false } as const;
 
 it("for a relay on plain workerd, which shows no version at /healthz, npm run doctor proposes no wrangler commands, and says what deploying means there", () => {
   const plain = findings(OWN, {}, { version: null });
@@ -160,8 +162,8 @@ it("for a relay on plain workerd, which shows no version at /healthz, npm run do
   expect(deployed).not.toContain("plain workerd");
   expect(deployed).toContain("[[ratelimits]] in wrangler.toml");
   const disabled = { ...anAnswer({ code: "index_disabled" }), status: 501 };
-  const [late] = indexFindings(disabled, anAnswer(""), "paid", true).map(lineOf);
-  expect(late).toContain("there is no index (plain workerd has none)");
+  const [late] = indexFindings(disabled, anAnswer(""), ON_D1, true).map(lineOf);
+  expect(late).toContain("there is no index (bind INDEX_OBJECT as in ops/workerd.capnp)");
 });
 const HTTP = "http://relay.example.com";
 const WORKERS_DEV = "https://relay.me.workers.dev";
@@ -319,6 +321,27 @@ it.each([
   expect(findings(OWN, settings)).toMatch(expected);
 });
 
+const STORE = {
+  ...KEPT,
+  OUTPUTS_S3_URL: "https://s3.example.net",
+  OUTPUTS_S3_BUCKET: "films",
+};
+
+it.each([
+  [
+    "no problem when it has answered",
+    null,
+    /^ok +outputs: bucket films at https:\/\/s3\.example\.net can be read$/m,
+  ],
+  [
+    "a problem, and what it has answered, when it refuses",
+    "the store of outputs answered 403 SignatureDoesNotMatch",
+    /^PROBLEM +outputs: bucket films at https:\/\/s3\.example\.net: the store of outputs answered 403 SignatureDoesNotMatch\. Cure: /m,
+  ],
+])("npm run doctor reports about an S3-compatible store %s", (_, fault, expected) => {
+  expect(findings(OWN, STORE, { store: { fault } })).toMatch(expected);
+});
+
 const NO_LOGIN = { isSuccess: false, stdout: "", stderr: "", notes: [] };
 
 it.each<readonly [string, UploadRule, string]>([
@@ -375,11 +398,13 @@ function indexLines(
   metrics = "",
   countedAt: number | null = NOW / 1000,
   plan: "paid" | "free" = "paid",
+  isIndexInObject = false,
 ): string {
   const overdue = { tasks: 0, oldest_age_ms: null };
   const counts = { lag_ms: { p95: 900 }, overdue, ...index };
   const stats = anAnswer({ counted_at: countedAt, index: counts });
-  return indexFindings(stats, anAnswer(metrics), plan).map(lineOf).join("\n");
+  const store = { plan, isIndexInObject };
+  return indexFindings(stats, anAnswer(metrics), store).map(lineOf).join("\n");
 }
 
 const TWO_SIZES =
@@ -390,6 +415,12 @@ it("npm run doctor reports no problem with an index that is up to date", () => {
   const onFree = indexLines({}, "task_relay_index_bytes 299999999\n", NOW / 1000, "free");
   expect(onFree).toContain("index size: 300 MB of 500 MB");
   expect(onFree).not.toContain("PROBLEM");
+});
+
+it("npm run doctor reports no problem with an index of any size that lies in an object", () => {
+  const lines = indexLines({}, "task_relay_index_bytes 20000000000\n", NOW / 1000, "paid", true);
+  expect(lines).toContain("index size: 20,000 MB");
+  expect(lines).not.toContain("PROBLEM");
 });
 
 it("npm run doctor says when nothing was written to the index in the last day, and when the relay has not counted the index yet", () => {
@@ -424,6 +455,6 @@ it("npm run doctor reports a problem when the index of a relay on the Free plan 
 
 it("npm run doctor reports a problem with the index when the index database does not answer", () => {
   const answer = { ...anAnswer({ code: "unavailable" }), status: 503 };
-  const [finding] = indexFindings(answer, answer, "paid");
+  const [finding] = indexFindings(answer, answer, ON_D1);
   expect(finding && lineOf(finding)).toContain("PROBLEM      index: the relay answered 503");
 });

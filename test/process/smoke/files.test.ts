@@ -8,9 +8,11 @@ import { Workerd } from "../harness/workerd.ts";
 import { WranglerDev } from "../harness/wrangler-dev.ts";
 
 const PUBLIC = join(ROOT, "public");
+/** Paths of all files but the operator's own, which are in `brand`. */
 const FILES = readdirSync(PUBLIC, { recursive: true, withFileTypes: true })
   .filter((entry) => entry.isFile() && entry.name !== "_headers")
-  .map(({ parentPath, name }) => join(parentPath, name).slice(PUBLIC.length));
+  .map(({ parentPath, name }) => join(parentPath, name).slice(PUBLIC.length))
+  .filter((path) => !path.startsWith("/brand/"));
 /** Paths of the files; a page has that of its file without `.html`. */
 const PATHS = FILES.map((file) => file.replace(/\.html$/, ""));
 /** Headers of the platform or of the connection, which say nothing of the file. */
