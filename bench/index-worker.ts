@@ -224,6 +224,7 @@ function rowOf(n: number, isSettled: boolean, now: number): IndexRow {
     finishedAt: null,
     foundBy: null,
     foundLateMs: null,
+    jobMs: null,
     refunded: 0,
     creditsHeld: 0,
     creditsEarned: 0,

@@ -1,9 +1,10 @@
 // Writes the documents that are generated from the code; run by `npm run docs`.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import * as z from "zod";
 import { vectorFiles } from "./conformance/vectors.ts";
 import { apiDoc } from "./docs/api.ts";
-import { clientManifest, clientReadmeDoc } from "./docs/client-package.ts";
+import { clientManifest, clientReadmeDoc, pythonManifest } from "./docs/client-package.ts";
 import { configurationDoc } from "./docs/configuration.ts";
 import { costDoc } from "./docs/cost.ts";
 import { coreHash } from "./docs/core-hash.ts";
@@ -27,12 +28,15 @@ const titleOf = (name: string) =>
   /^# (.*)$/m.exec(readFileSync(inTree(pageOf(name)), "utf8"))?.[1] ?? "";
 rewrite("docs/providers.md", (page) => providersDoc(page, titleOf));
 for (const [path, doc] of PROVIDER_PAGES) rewrite(path, doc);
-const manifest: object = JSON.parse(readFileSync(inTree("package.json"), "utf8"));
+const Manifest = z.looseObject({ version: z.string() });
+const manifest = Manifest.parse(JSON.parse(readFileSync(inTree("package.json"), "utf8")));
 const builds = Builds.parse(JSON.parse(readFileSync(inTree("docs/measured.json"), "utf8")));
 const hash = coreHash(inTree("."));
 rewrite("README.md", (page) => readmeDoc(page, manifest));
 rewrite("client/README.md", (page) => clientReadmeDoc(page, manifest));
 rewrite("client/package.json", (text) => clientManifest(text, manifest));
+rewrite("client-python/README.md", (page) => clientReadmeDoc(page, manifest));
+rewrite("client-python/pyproject.toml", (text) => pythonManifest(text, manifest));
 rewrite("docs/promises.md", (page) => promisesDoc(page, builds, hash));
 const openApi = openApiText();
 write("openapi.json", openApi);

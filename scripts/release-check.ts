@@ -13,6 +13,7 @@ if (tag === undefined || more.length > 0) {
 const faults = releaseFaults(tag, {
   manifest: JSON.parse(read("package.json")),
   clientManifest: JSON.parse(read("client/package.json")),
+  pythonManifest: read("client-python/pyproject.toml"),
   changelog: read("CHANGELOG.md"),
 });
 for (const fault of faults) console.error(fault);

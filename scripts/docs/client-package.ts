@@ -3,12 +3,14 @@ import { repositoryUrl } from "./repository.ts";
 
 /** Folder of the client in the repository. */
 const DIRECTORY = "client";
+/** Folder of the Python client. */
+const PYTHON_DIRECTORY = "client-python";
 
 /** Pages of the repository in a text, each maybe linked to an address that was written before. */
 const PAGES = /\[?`(docs\/[\w-]+\.md)`(?:\]\(https:[^)]*\))?/g;
 
 /**
- * Returns the README of the client, in which each page of the repository is a link into the one that `package.json` names.
+ * Returns the README of a client, in which each page of the repository is a link into the one that `package.json` names.
  * Without a public address it is the path alone: the README is part of the package, which the pages are not.
  */
 export function clientReadmeDoc(readme: string, manifest: object): string {
@@ -47,4 +49,17 @@ export function clientManifest(text: string, manifest: object): string {
     ...further,
   };
   return `${JSON.stringify(members, null, 2)}\n`;
+}
+
+/**
+ * Returns the Python client's `pyproject.toml` with the version of the relay's `package.json`, and its repository.
+ * @param text the present file.
+ */
+export function pythonManifest(text: string, manifest: { readonly version: string }): string {
+  const url = repositoryUrl(manifest);
+  const homepage = url === null ? "" : `urls.Homepage = "${url}/tree/HEAD/${PYTHON_DIRECTORY}"\n`;
+  return text.replace(
+    /^version = .*\n(?:urls\..*\n)?/m,
+    `version = "${manifest.version}"\n${homepage}`,
+  );
 }

@@ -8,6 +8,8 @@ interface ReleaseFiles {
   readonly manifest: unknown;
   /** Parsed `client/package.json`. */
   readonly clientManifest: unknown;
+  /** `client-python/pyproject.toml`. */
+  readonly pythonManifest: string;
   /** `CHANGELOG.md`. */
   readonly changelog: string;
 }
@@ -21,6 +23,7 @@ export function releaseFaults(tag: string, files: ReleaseFiles): readonly string
   const versions = [
     ["package.json", manifest.version],
     ["client/package.json", client.version],
+    ["client-python/pyproject.toml", /^version = "(.*)"$/m.exec(files.pythonManifest)?.[1]],
   ].filter(([, stated]) => stated !== version);
   const heading = new RegExp(
     String.raw`^## \[${version.replaceAll(".", String.raw`\.`)}\] - \d{4}-\d\d-\d\d$`,

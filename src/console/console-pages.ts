@@ -14,6 +14,7 @@ import {
   rotate,
 } from "./account/account-page.tsx";
 import { accountsPage, addAccount } from "./accounts/accounts-page.tsx";
+import { attemptsPage } from "./attempts/attempts-page.tsx";
 import { providersPage } from "./providers/providers-page.tsx";
 import { problemPage, type Refused } from "./problem/problem-page.tsx";
 import {
@@ -70,6 +71,7 @@ export const PAGES: readonly Page[] = [
   searchPage,
   tasksPage,
   newerTasks,
+  attemptsPage,
   bulkRedeliveryPage,
   bulkRedeliveryStep,
   redeliverSelectedForm,

@@ -8,6 +8,15 @@ export const BOUNDS_MS: readonly number[] = [
 ];
 
 /**
+ * Upper bounds of the buckets of the histograms of the times of jobs, in milliseconds. They are closer together than
+ * `BOUNDS_MS` where jobs end, from a second to some minutes. One more bucket has the values above the last bound.
+ */
+export const JOB_BOUNDS_MS: readonly number[] = [
+  1_000, 2_000, 3_000, 5_000, 7_500, 10_000, 15_000, 20_000, 30_000, 45_000, 60_000, 90_000,
+  120_000, 180_000, 240_000, 300_000, 420_000, 600_000, 900_000, 1_800_000, 3_600_000, 7_200_000,
+];
+
+/**
  * The latency histograms. Each has its name, and the SQL expression that computes a value in milliseconds from the row
  * of a task.
  */
@@ -23,10 +32,11 @@ export type Measure = (typeof MEASURES)[number][0];
  * Builds the SQL expression for the number of the latency bucket to which a value belongs. The expression is NULL when
  * the value is NULL.
  * @param value SQL expression of the value, in milliseconds.
+ * @param bounds upper bounds of the buckets, in milliseconds.
  */
-export function bucketOf(value: string): string {
-  const cases = BOUNDS_MS.map((bound, index) => `WHEN ${value} <= ${bound} THEN ${index}`);
-  return `CASE ${cases.join(" ")} WHEN ${value} IS NOT NULL THEN ${BOUNDS_MS.length} END`;
+export function bucketOf(value: string, bounds = BOUNDS_MS): string {
+  const cases = bounds.map((bound, index) => `WHEN ${value} <= ${bound} THEN ${index}`);
+  return `CASE ${cases.join(" ")} WHEN ${value} IS NOT NULL THEN ${bounds.length} END`;
 }
 
 /**
@@ -34,22 +44,23 @@ export function bucketOf(value: string): string {
  * above the last bound counts as that bound.
  * @param counts number of values in each bucket.
  * @param q quantile, from 0 to 1.
+ * @param bounds upper bounds of the buckets, in milliseconds.
  * @returns null when the histogram is empty.
  */
-export function quantile(counts: readonly number[], q: number): number | null {
+export function quantile(counts: readonly number[], q: number, bounds = BOUNDS_MS): number | null {
   const total = counts.reduce((sum, count) => sum + count, 0);
   if (total === 0) return null;
   const rank = q * total;
   let below = 0;
   for (const [bucket, count] of counts.entries()) {
     if (count > 0 && below + count >= rank) {
-      const from = BOUNDS_MS[bucket - 1] ?? 0;
-      const to = BOUNDS_MS[bucket] ?? from;
+      const from = bounds[bucket - 1] ?? 0;
+      const to = bounds[bucket] ?? from;
       return Math.round(from + (to - from) * Math.max(0, (rank - below) / count));
     }
     below += count;
   }
-  return BOUNDS_MS.at(-1) ?? null;
+  return bounds.at(-1) ?? null;
 }
 
 /**

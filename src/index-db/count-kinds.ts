@@ -1,12 +1,14 @@
 import { OUTCOMES } from "../core/record/outcome.ts";
-import { bucketOf, MEASURES } from "./buckets.ts";
+import { bucketOf, JOB_BOUNDS_MS, MEASURES } from "./buckets.ts";
 
 /**
  * Kinds of counts, with the names of their columns as readers see them. A row of a kind contains the number of tasks
  * (or attempts, or another value) of one hour that have the same `keys`, and the total of the value that `sum` names.
  *
  * The kind `sums` adds up columns of the tasks (`SUMMED`) over all tasks of the hour; its key is the name of the
- * column. The key `host` is `*` for hosts that are not counted by name. The kind `expiry_lost` counts the tasks that
+ * column. The key `host` is `*` for hosts that are not counted by name. The kinds `job_times` and
+ * `job_failures` count the ended tasks of each connection to a provider: completed ones by the time of their job
+ * (`jobMs` of the index row), failed ones by the category of the failure. The kind `expiry_lost` counts the tasks that
  * were still stored by their Durable Objects after the end of their retention, in the hour in which this was found.
  */
 export const KINDS = {
@@ -17,6 +19,8 @@ export const KINDS = {
   hosts: { keys: ["host", "callback"], number: "tasks", sum: "attempts" },
   latencies: { keys: ["measure", "bucket"], number: "tasks", sum: "totalMs" },
   found_late: { keys: ["provider", "foundBy", "bucket"], number: "tasks", sum: "totalMs" },
+  job_times: { keys: ["provider", "bucket"], number: "tasks", sum: "totalMs" },
+  job_failures: { keys: ["provider", "category"], number: "tasks", sum: null },
   expiry_lost: { keys: [], number: "tasks", sum: null },
 } as const satisfies Readonly<Record<string, KindOfCount>>;
 
@@ -129,10 +133,25 @@ export const SCANS: readonly Scan[] = [
   },
   { kinds: ["latencies"], ofPart: latenciesOfPart() },
   {
-    kinds: ["found_late"],
+    kinds: ["found_late", "job_times", "job_failures"],
     ofPart: `
-      ${count("found_late", ["coalesce(provider, '')", "coalesce(found_by, '')", bucketOf("found_late_ms")], "count(*)", "sum(found_late_ms)")}
-      FROM index_rows WHERE ${OF_PART} AND found_late_ms IS NOT NULL GROUP BY 2, 3, 4`,
+      WITH ended AS MATERIALIZED (
+        SELECT coalesce(provider, '') AS provider, status, coalesce(category, 'unknown') AS category,
+          coalesce(found_by, '') AS found_by, ${bucketOf("found_late_ms")} AS found_bucket,
+          ${bucketOf("job_ms", JOB_BOUNDS_MS)} AS job_bucket,
+          count(*) AS tasks, sum(found_late_ms) AS found_ms, sum(job_ms) AS job_ms
+        FROM index_rows
+        WHERE ${OF_PART} AND finished_at IS NOT NULL AND (provider IS NOT NULL OR found_late_ms IS NOT NULL)
+        GROUP BY 1, 2, 3, 4, 5, 6
+      )
+      ${count("found_late", ["provider", "found_by", "found_bucket"], "tasks", "found_ms")}
+      FROM ended WHERE found_bucket IS NOT NULL
+      UNION ALL
+      ${count("job_times", ["provider", "job_bucket"], "tasks", "job_ms")}
+      FROM ended WHERE provider <> '' AND status = 'completed' AND job_bucket IS NOT NULL
+      UNION ALL
+      ${count("job_failures", ["provider", "category"], "tasks")}
+      FROM ended WHERE provider <> '' AND status = 'failed'`,
   },
 ];
 

@@ -40,6 +40,7 @@ export const RowSchema = z.object({
   finishedAt: z.nullable(Int),
   foundBy: z.nullable(z.enum(FOUND_BY)),
   foundLateMs: z.nullable(Int),
+  jobMs: z._default(z.nullable(Int), null),
   refunded: Int,
   creditsHeld: Int,
   creditsEarned: Int,

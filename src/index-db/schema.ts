@@ -164,4 +164,5 @@ export const SCHEMA: readonly (readonly string[])[] = [
     `CREATE INDEX IF NOT EXISTS tasks_copying ON index_rows (finished_at, copying_outputs)
       WHERE copying_outputs > 0`,
   ],
+  ["ALTER TABLE index_rows ADD COLUMN job_ms INTEGER"],
 ];

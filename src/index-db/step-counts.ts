@@ -2,7 +2,7 @@ import type { Outcome } from "../core/record/outcome.ts";
 import type { FailureCategory } from "../core/record/upstream.ts";
 import { DAY_MS, HOUR_MS } from "../core/time.ts";
 import type { Measure } from "./buckets.ts";
-import { columnOf, type Count, type CountRow, type Kind } from "./count-kinds.ts";
+import { columnOf, type Count, type CountRow, type Kind, type Summed } from "./count-kinds.ts";
 import { readEach } from "./each-shard.ts";
 import type { Shards } from "./shards.ts";
 import type { Window } from "./statistics-shape.ts";
@@ -23,6 +23,9 @@ const STEP_LISTS: readonly StepList[] = [
   { kind: "outcomes", keys: ["outcome"], numbers: ["attempts"] },
   { kind: "failures", keys: ["category"], numbers: ["tasks"] },
   { kind: "latencies", keys: ["measure", "bucket"], numbers: ["tasks"] },
+  { kind: "sums", keys: ["column"], numbers: ["value"] },
+  { kind: "job_times", keys: ["provider", "bucket"], numbers: ["tasks"] },
+  { kind: "job_failures", keys: ["provider", "category"], numbers: ["tasks"] },
 ];
 /**
  * Lists of counts that a row of `step_counts` contains for an hour. Only hours have counts by host, because these are
@@ -73,6 +76,24 @@ export interface StepFailure extends OfStep {
   readonly tasks: number;
 }
 
+/** Sum of one column over the tasks created in one hour or day, e.g. of the credits that they have cost. */
+export interface StepSum extends OfStep {
+  readonly column: Summed;
+  readonly value: number;
+}
+
+/** Number of the completed tasks of a connection, created in one hour or day, whose jobs have taken similarly long. */
+export interface StepJobTime extends OfStep {
+  readonly provider: string;
+  readonly bucket: number;
+  readonly tasks: number;
+}
+
+/** Number of the failed tasks of a connection, created in one hour or day, whose failures have the same category. */
+export interface StepJobFailure extends StepFailure {
+  readonly provider: string;
+}
+
 /** Number of the attempts of tasks created in one hour or day that have ended with the same outcome. */
 export interface StepOutcome extends OfStep {
   readonly outcome: Outcome;
@@ -89,6 +110,9 @@ export interface StepCounts extends Window {
   readonly outcomes: readonly StepOutcome[];
   readonly latencies: readonly StepLatency[];
   readonly failures: readonly StepFailure[];
+  readonly sums: readonly StepSum[];
+  readonly jobTimes: readonly StepJobTime[];
+  readonly jobFailures: readonly StepJobFailure[];
 }
 
 /** Counts of the tasks created in each hour of a window of time, including the counts by host. */
@@ -105,6 +129,10 @@ interface StepLists {
   readonly outcomes: readonly Omit<StepOutcome, "hour">[];
   readonly latencies: readonly Omit<StepLatency, "hour">[];
   readonly failures: readonly Omit<StepFailure, "hour">[];
+  // The following three are absent in rows that were stored before they were counted.
+  readonly sums?: readonly Omit<StepSum, "hour">[];
+  readonly job_times?: readonly Omit<StepJobTime, "hour">[];
+  readonly job_failures?: readonly Omit<StepJobFailure, "hour">[];
   /** Counts by host. Absent in the rows of days, and when they were not read. */
   readonly hosts?: readonly Omit<HostCount, "hour">[];
 }
@@ -151,6 +179,9 @@ async function readSteps(
     outcomes: steps.flatMap(({ hour, lists }) => ofHour(hour, lists.outcomes)),
     latencies: steps.flatMap(({ hour, lists }) => ofHour(hour, lists.latencies)),
     failures: steps.flatMap(({ hour, lists }) => ofHour(hour, lists.failures)),
+    sums: steps.flatMap(({ hour, lists }) => ofHour(hour, lists.sums ?? [])),
+    jobTimes: steps.flatMap(({ hour, lists }) => ofHour(hour, lists.job_times ?? [])),
+    jobFailures: steps.flatMap(({ hour, lists }) => ofHour(hour, lists.job_failures ?? [])),
     hosts: steps.flatMap(({ hour, lists }) => ofHour(hour, lists.hosts ?? [])),
   };
 }

@@ -67,6 +67,7 @@ const OPEN: IndexRow = {
   finishedAt: null,
   foundBy: null,
   foundLateMs: null,
+  jobMs: null,
   refunded: 0,
   creditsHeld: 0,
   creditsEarned: 0,
@@ -89,6 +90,7 @@ const DELIVERED: IndexRow = {
   lastStatusCode: 200,
   completedAt: NOW_S * 1_000,
   finishedAt: NOW,
+  jobMs: 0,
   settledAt: NOW + 250,
   firstAttemptMs: 0,
   settledMs: 250,
@@ -289,12 +291,12 @@ describe("the row of a finished task", () => {
     [
       "that has ended while the outcome of its submission was unknown still has this state of the submission",
       aFinishedTask({ submission: anUnknown(502) }),
-      { ...DELIVERED, submission: "unknown" },
+      { ...DELIVERED, submission: "unknown", jobMs: null },
     ],
     [
       "that has ended before its submission was sent has no state of the submission",
       aFinishedTask({ submission: aSending({ state: { kind: "unsent" } }) }),
-      DELIVERED,
+      { ...DELIVERED, jobMs: null },
     ],
     [
       "whose outputs are still being copied counts none of them as kept",
@@ -407,6 +409,23 @@ describe("the latencies of a row", () => {
     const callback = aCallback({ attempts: [anAttempt({ startedAt: NOW - HOUR })] });
     const row = rowOf(aFinishedTask({ callback }), POLICY);
     expect(row).toMatchObject({ firstAttemptMs: 0, settledMs: 0 });
+  });
+});
+
+describe("the time of a job in a row", () => {
+  const finishedAt = NOW + HOUR;
+
+  it("jobMs in a task's index row is the time from the creation of a task that the relay has not submitted to its result, also of a failed one", () => {
+    const task = aFinishedTask({ createdAt: NOW, finishedAt });
+    expect(rowOf(task, POLICY).jobMs).toBe(HOUR);
+    const failure = { category: "provider", retryable: true } as const;
+    expect(rowOf({ ...task, status: "failed", failure }, POLICY).jobMs).toBe(HOUR);
+  });
+
+  it("jobMs in a task's index row begins when the call that has started the job was sent, after the wait for a place", () => {
+    const submission = { ...anAccepted(NOW + MINUTE), startedAt: NOW + MINUTE };
+    const task = aFinishedTask({ createdAt: NOW, finishedAt, submission });
+    expect(rowOf(task, POLICY).jobMs).toBe(HOUR - MINUTE);
   });
 });
 

@@ -31,6 +31,8 @@ function aStep(
       ...callbacks,
     },
     latency: { first_attempt: histogram, settled: NOTHING },
+    credits: { held: 1, earned: 20, released: 2, refunded: 3 },
+    jobs: [],
   };
 }
 
@@ -55,6 +57,7 @@ it("the statistics of a time range are the sums of the numbers of its hours; wit
     attempts_per_callback: 1.25,
     outcomes: { delivered: 9, timeout: 2, rejected: 4 },
     failures: { timeout: 3, moderation: 2 },
+    credits: { held: 2, earned: 40, refunded: 6 },
     first_attempt_ms: { p50: 3, p95: 900, p99: 980 },
   });
   expect(totalsOf([])).toEqual({
@@ -65,6 +68,7 @@ it("the statistics of a time range are the sums of the numbers of its hours; wit
     attempts_per_callback: null,
     outcomes: {},
     failures: {},
+    credits: { held: 0, earned: 0, refunded: 0 },
     first_attempt_ms: null,
   });
 });

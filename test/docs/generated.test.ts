@@ -1,6 +1,8 @@
 import { expect, it } from "vitest";
 import CLIENT_MANIFEST from "../../client/package.json?raw";
 import CLIENT_README from "../../client/README.md?raw";
+import PYTHON_MANIFEST from "../../client-python/pyproject.toml?raw";
+import PYTHON_README from "../../client-python/README.md?raw";
 import API_PAGE from "../../docs/api.md?raw";
 import CONFIGURATION_PAGE from "../../docs/configuration.md?raw";
 import COST_PAGE from "../../docs/cost.md?raw";
@@ -11,7 +13,11 @@ import README from "../../README.md?raw";
 import openApi from "../../openapi.json" with { type: "json" };
 import manifest from "../../package.json" with { type: "json" };
 import { apiDoc } from "../../scripts/docs/api.ts";
-import { clientManifest, clientReadmeDoc } from "../../scripts/docs/client-package.ts";
+import {
+  clientManifest,
+  clientReadmeDoc,
+  pythonManifest,
+} from "../../scripts/docs/client-package.ts";
 import { configurationDoc } from "../../scripts/docs/configuration.ts";
 import { costDoc } from "../../scripts/docs/cost.ts";
 import { readmeDoc } from "../../scripts/docs/deploy-button.ts";
@@ -46,6 +52,18 @@ const DOCUMENTS = [
     "the repository that package.json names",
     CLIENT_MANIFEST,
     (text: string) => clientManifest(text, manifest),
+  ],
+  [
+    "client-python/README.md",
+    "the repository that package.json names",
+    PYTHON_README,
+    (page: string) => clientReadmeDoc(page, manifest),
+  ],
+  [
+    "client-python/pyproject.toml",
+    "the version and the repository that package.json names",
+    PYTHON_MANIFEST,
+    (text: string) => pythonManifest(text, manifest),
   ],
 ] as const;
 
@@ -82,7 +100,7 @@ it.each([
   },
 );
 
-it("when package.json names the repository github:acme/relay, npm run docs links it in the README and the package.json of the client", () => {
+it("when package.json names the repository github:acme/relay, npm run docs links it in the READMEs and the manifests of both clients", () => {
   const named = { repository: "github:acme/relay" };
   const url = "https://github.com/acme/relay";
   const readme = clientReadmeDoc(CLIENT_README, named);
@@ -97,6 +115,11 @@ it("when package.json names the repository github:acme/relay, npm run docs links
   expect(JSON.parse(text)).toEqual({ ...JSON.parse(CLIENT_MANIFEST), homepage, repository });
   expect(clientManifest(text, named)).toBe(text);
   expect(clientManifest(text, {})).toBe(CLIENT_MANIFEST);
+  const python = pythonManifest(PYTHON_MANIFEST, { ...named, version: "1.2.3" });
+  expect(python).toContain(
+    `version = "1.2.3"\nurls.Homepage = "${url}/tree/HEAD/client-python"\ndescription`,
+  );
+  expect(pythonManifest(python, manifest)).toBe(PYTHON_MANIFEST);
 });
 
 it("ops/workerd.capnp has the compatibility date and flags of wrangler.toml", () => {

@@ -7,10 +7,11 @@ const READY = {
     version: "1.2.0",
     repository: { url: "git+https://github.com/acme/relay.git" },
   },
+  pythonManifest: '[project]\nname = "task-relay"\nversion = "1.2.0"\n',
   changelog: "# Changelog\n\n## [Unreleased]\n\n## [1.2.0] - 2026-12-01\n\n### Added\n",
 };
 
-it("npm run release:check accepts a tag when both package.json files and the changelog have its version and the client's names its repository", () => {
+it("npm run release:check accepts a tag when package.json, both clients and the changelog have its version and the client's names its repository", () => {
   expect(releaseFaults("v1.2.0", READY)).toEqual([]);
 });
 
@@ -23,6 +24,7 @@ it.each([
     [
       "package.json has the version 1.2.0, not 1.2.1.",
       "client/package.json has the version 1.2.0, not 1.2.1.",
+      "client-python/pyproject.toml has the version 1.2.0, not 1.2.1.",
       'CHANGELOG.md has no heading "## [1.2.1] - " with the date.',
     ],
   ],

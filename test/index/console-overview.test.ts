@@ -67,6 +67,32 @@ it.each([
   },
 );
 
+it("the console's overview for an operator is not quiet once a callback has failed, even before the cron has counted it", async () => {
+  await insert(aRow());
+  await cron();
+  await insert(aRow(FAILED));
+  const text = await mainOf(await visit("/", await logIn(), {}, fresh()));
+  expect(text).toContain("1 callback failed in 24 h");
+  expect(text).not.toContain("All quiet");
+});
+
+it("the console's overview for an operator shows the median time and the failures of the jobs of each upstream, the failing one first, and the credits that were spent", async () => {
+  const fal = { provider: "fal", status: "failed", category: "provider" } as const;
+  await insert(
+    aRow(fal),
+    aRow(fal),
+    aRow({ ...fal, category: "timeout" }),
+    aRow({ ...fal, category: "moderation" }),
+    ...[0, 1, 2, 3].map(() => aRow({ provider: "ark", jobMs: 45_000, creditsEarned: 300 })),
+  );
+  await cron();
+  const text = await mainOf(await visit("/", await logIn(), {}, fresh()));
+  expect(text).toMatch(
+    /Jobs of fal fail .*Upstreams .*fal fails – – 0 3, 100 % 1 by callers .*ark 37 s 44 s 4 0 /,
+  );
+  expect(text).toContain("1,200 0 held · 0 refunded credits spent");
+});
+
 it("the console's overview for an operator explains, while there are no tasks, how to register one, and, while the first is not yet counted, how long this takes", async () => {
   const cookie = await logIn();
   expect(await mainOf(await visit("/", cookie, {}, fresh()))).toContain("Your first task");

@@ -230,6 +230,30 @@ it("how late results were found is counted by provider and source (poll, hook or
   expect(await counted("found_late")).toEqual([...others, polls(1, 5_000)].toSorted());
 });
 
+const jobs = () => counted("job_times", "job_failures");
+
+it("the times and failures of jobs are counted by connection, without open tasks and without tasks of no connection", async () => {
+  const ark = { provider: "ark" } as const;
+  const first = aRow({ ...ark, jobMs: 90_000 });
+  await insert(
+    first,
+    aRow({ ...ark, jobMs: 60_001, model: "other" }),
+    aRow({ ...ark, jobMs: null }),
+    aRow({ ...ark, jobMs: 7, status: "failed", category: "timeout" }),
+    aRow({ ...ark, status: "processing", finishedAt: null }),
+    aRow({ jobMs: 7 }),
+    aRow({ status: "failed" }),
+  );
+  await cron();
+  const hour = START - (START % HOUR);
+  const failed = `job_failures|${hour}|ark|timeout||1|0`;
+  const times = (number: number, ms: number) => `job_times|${hour}|ark|11||${number}|${ms}`;
+  expect(await jobs()).toEqual([failed, times(2, 150_001)]);
+  await removeRows(db, [first]);
+  await cron();
+  expect(await jobs()).toEqual([failed, times(1, 60_001)]);
+});
+
 it("the latency histograms of callbacks leave out an open task whose callback was not attempted yet", async () => {
   await insert(aRow({ firstAttemptMs: null, settledMs: null, settledAt: null, dueAt: START }));
   await cron();

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { BOUNDS_MS } from "../../src/index-db/buckets.ts";
+import { BOUNDS_MS, JOB_BOUNDS_MS } from "../../src/index-db/buckets.ts";
 import { invalid, refusal } from "../worker/client.ts";
 import { START, START_S } from "../worker/clock.ts";
 import { answerOf, aRow, callWith, cron, HOUR, insert, UNANSWERED, useIndex } from "./support.ts";
@@ -16,6 +16,10 @@ const totals = (series: object) => JSON.stringify(series).match(/"total":[1-9]/g
 const buckets = (at: Readonly<Record<number, number>> = {}) =>
   Array.from({ length: BOUNDS_MS.length + 1 }, (_, bucket) => at[bucket] ?? 0);
 
+/** Returns a histogram of the times of jobs with these numbers in its buckets, and 0 in all others. */
+const times = (at: Readonly<Record<number, number>>) =>
+  Array.from({ length: JOB_BOUNDS_MS.length + 1 }, (_, bucket) => at[bucket] ?? 0);
+
 const STEP = {
   tasks: { total: 0, pending: 0, processing: 0, completed: 0, failed: 0, failures: {} },
   callbacks: {
@@ -29,6 +33,8 @@ const STEP = {
     outcomes: {},
   },
   latency: { first_attempt: buckets(), settled: buckets() },
+  credits: { held: 0, earned: 0, released: 0, refunded: 0 },
+  jobs: [],
 };
 
 const NO_CALLBACK = { callback: null, host: null, attempts: 0, outcomes: {} } as const;
@@ -59,6 +65,7 @@ it("GET /v1/stats/series answers with one entry for each of the last 25 hours, w
     until: THIS_HOUR + HOUR_S,
     step_s: HOUR_S,
     bounds_ms: BOUNDS_MS,
+    job_bounds_ms: JOB_BOUNDS_MS,
   });
   const expected = Array.from({ length: 25 }, (_, n) => ({
     at: THIS_HOUR - (24 - n) * HOUR_S,
@@ -76,6 +83,41 @@ it("GET /v1/stats/series answers with one entry for each of the last 25 hours, w
   );
   expect(steps).toEqual(expected);
 });
+
+it.each([
+  ["hour", ""],
+  ["day", "?step=86400"],
+])(
+  "GET /v1/stats/series counts the ended jobs of each connection by %s, the completed ones by their time and the failed ones by category, and the credits",
+  async (_, query) => {
+    const ark = { provider: "ark", creditsEarned: 5, creditsHeld: 1 } as const;
+    const failed = { ...ark, status: "failed", creditsEarned: 0, creditsRefunded: 5 } as const;
+    await insert(
+      aRow({ ...ark, jobMs: 1_000 }),
+      aRow({ ...ark, jobMs: 1_001 }),
+      aRow({ ...ark, jobMs: 8_000_000 }),
+      aRow({ ...failed, category: "moderation", jobMs: 1 }),
+      aRow({ ...failed, category: null, jobMs: null }),
+      aRow({ provider: "fal", jobMs: 1 }),
+      aRow({ ...ark, status: "processing", finishedAt: null, jobMs: null }),
+      aRow({ jobMs: 1 }),
+    );
+    await cron();
+    const { steps } = await answerOf(`/v1/stats/series${query}`);
+    expect(Object.values(steps ?? []).at(-1)).toMatchObject({
+      credits: { held: 6, earned: 20, released: 0, refunded: 10 },
+      jobs: [
+        {
+          provider: "ark",
+          completed: 3,
+          failures: { moderation: 1, unknown: 1 },
+          times: times({ 0: 1, 1: 1, [JOB_BOUNDS_MS.length]: 1 }),
+        },
+        { provider: "fal", completed: 1, failures: {}, times: times({ 0: 1 }) },
+      ],
+    });
+  },
+);
 
 it("GET /v1/stats/series answers with one entry per day with ?step=86400, and with the entries from ?since to ?until where these are set", async () => {
   await tasksOfThreeHours();

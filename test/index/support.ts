@@ -82,6 +82,7 @@ export function aRow(fields: Partial<IndexRow> = {}): IndexRow {
     finishedAt: createdAt,
     foundBy: null,
     foundLateMs: null,
+    jobMs: null,
     refunded: 0,
     creditsHeld: 0,
     creditsEarned: 0,

@@ -78,7 +78,7 @@ it.each([
     const [, cell] =
       /id="connection-own"[^]*?<td data-label="Hooks"[^>]*>([^]*?)<\/td>/.exec(await page.text()) ??
       [];
-    expect(cell).toBe(words);
+    expect(cell?.replaceAll(/<[^>]+>/g, "")).toBe(words);
   },
 );
 

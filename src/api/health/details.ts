@@ -1,9 +1,10 @@
+import { changedVariables } from "../../config/changed-variables.ts";
 import type { Config } from "../../config/config.ts";
 import type { Env } from "../../env.ts";
 import { NoBody, NoQuery, operation } from "../operation.ts";
 import { connectionsOf, poolsOf, withoutKey } from "./connection-health.ts";
 import { indexStateOf } from "./index-health.ts";
-import { configurationOf } from "./settings.ts";
+import { configurationOf, settingGroups } from "./settings.ts";
 import { storeStateOf } from "./store-health.ts";
 
 export type HealthDetails = Awaited<ReturnType<typeof healthDetails>>;
@@ -26,9 +27,16 @@ export async function healthDetails(config: Config, env: Env) {
   };
 }
 
-/** Reads the part of the response of `/healthz` that only operators see. Only the console uses this operation. */
+/**
+ * Reads the part of the response of `/healthz` that only operators see, with the settings in groups, and with the names of
+ * those that differ from their default. Only the console uses this operation.
+ */
 export const readHealthDetails = operation(
   "readHealthDetails",
   { access: "statistics", query: NoQuery, body: NoBody },
-  async ({ env, runtime: { config } }) => await healthDetails(config, env),
+  async ({ env, runtime: { config } }) => ({
+    ...(await healthDetails(config, env)),
+    settings: settingGroups(config, env),
+    changed: changedVariables(env),
+  }),
 );

@@ -15,6 +15,11 @@ export const TaskCounts = z.strictObject({
   ),
 });
 
+export const CreditCounts = described(
+  z.strictObject({ held: Count, earned: Count, released: Count, refunded: Count }),
+  "Credits that were charged for these tasks: those of open tasks and those that are being given back (`held`), those that completed tasks cost (`earned`), and those that were given back because a completed task costs less (`released`) or a task failed (`refunded`).",
+);
+
 export const CALLBACK_COUNTS = {
   waiting: Count,
   sending: Count,

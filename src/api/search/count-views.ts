@@ -1,4 +1,6 @@
-import type { Count } from "../../index-db/count-kinds.ts";
+import { JOB_BOUNDS_MS } from "../../index-db/buckets.ts";
+import type { Count, Summed } from "../../index-db/count-kinds.ts";
+import type { StepJobFailure, StepJobTime, StepSum } from "../../index-db/step-counts.ts";
 
 type Counted = Omit<Count, "model">;
 
@@ -47,6 +49,45 @@ export function callbacksView(rows: readonly Counted[]) {
     failed: sumOf(rows, "callback", "failed"),
     attempts: rows.reduce((total, { attempts }) => total + attempts, 0),
   };
+}
+
+/** Returns the credits that were charged for tasks, by what has become of them. */
+export function creditsView(sums: readonly Omit<StepSum, "hour">[]) {
+  const of = (column: Summed) =>
+    sums.reduce((total, sum) => total + (sum.column === column ? sum.value : 0), 0);
+  return {
+    held: of("credits_held"),
+    earned: of("credits_earned"),
+    released: of("credits_released"),
+    refunded: of("credits_refunded"),
+  };
+}
+
+/**
+ * Returns the ended jobs of each connection that has any, by the name of the connection: the completed ones with a
+ * histogram of their times, and the failed ones by category.
+ */
+export function jobsView(
+  times: readonly Omit<StepJobTime, "hour">[],
+  failures: readonly Omit<StepJobFailure, "hour">[],
+) {
+  const names = new Set([...times, ...failures].map(({ provider }) => provider));
+  return [...names].toSorted().map((provider) => {
+    const buckets = Array.from({ length: JOB_BOUNDS_MS.length + 1 }, () => 0);
+    for (const { bucket, tasks } of times.filter((row) => row.provider === provider)) {
+      buckets[bucket] = (buckets[bucket] ?? 0) + tasks;
+    }
+    const ofProvider = failures.filter((row) => row.provider === provider);
+    const failed: Record<string, number> = {};
+    for (const { category, tasks } of ofProvider)
+      failed[category] = (failed[category] ?? 0) + tasks;
+    return {
+      provider,
+      completed: buckets.reduce((total, tasks) => total + tasks, 0),
+      failures: failed,
+      times: buckets,
+    };
+  });
 }
 
 function sumOf(rows: readonly Counted[], key: "status" | "callback", value: string): number {

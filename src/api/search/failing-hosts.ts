@@ -1,5 +1,5 @@
 import { isOpenStatus } from "../../core/record/callback.ts";
-import { HOUR_MS } from "../../core/time.ts";
+import { DAY_MS, HOUR_MS } from "../../core/time.ts";
 import type { HostCount } from "../../index-db/step-counts.ts";
 import type { Found, TroubledTask } from "../../index-db/troubled-tasks.ts";
 import type { RecentCounts } from "./recent-counts.ts";
@@ -82,6 +82,17 @@ export function failingHosts(failures: Failures, now: number): readonly FailingH
       return [failingHost(host, tasks, rows, failed)];
     })
     .toSorted((a, b) => b.failed + b.sending - (a.failed + a.sending));
+}
+
+/**
+ * Returns how many callbacks have failed for good within the last day. The rows of tasks know the newest ones at once;
+ * the hourly counts, which may be minutes old, know them all.
+ * @param now current time, in Unix milliseconds.
+ */
+export function failedOfDay({ counts, failed }: Omit<Failures, "next">, now: number) {
+  const found = failed.tasks.filter((task) => now - failedAt(task) < DAY_MS).length;
+  const counted = sumOf(counts.hosts, "failed");
+  return { count: Math.max(found, counted), isCapped: failed.isCapped && found > counted };
 }
 
 function failingHost(

@@ -88,6 +88,11 @@ export function totalsOf(steps: readonly Step[]) {
     attempts_per_callback: ended === 0 ? null : attempts / ended,
     outcomes: sumsOf(steps.map(({ callbacks }) => callbacks.outcomes)),
     failures: sumsOf(steps.map(({ tasks }) => tasks.failures)),
+    credits: {
+      held: sum(({ credits }) => credits.held),
+      earned: sum(({ credits }) => credits.earned),
+      refunded: sum(({ credits }) => credits.refunded),
+    },
     first_attempt_ms: p50 === null || p95 === null || p99 === null ? null : { p50, p95, p99 },
   };
 }

@@ -13,6 +13,7 @@ import { presentPauses } from "../hosts/paused-hosts.ts";
 import { json } from "../http/answer.ts";
 import { routeOf } from "../http/route.ts";
 import { NoBody, NoQuery, operation } from "../operation.ts";
+import { failedOfDay } from "./failing-hosts.ts";
 import { queryIndex } from "./query-index.ts";
 import { countUnsettled, openTasks } from "./read-open.ts";
 import { recentCounts } from "./recent-counts.ts";
@@ -36,7 +37,26 @@ const MAX_UNKNOWN = 50;
 const MAX_COPYING = 50;
 
 /** Result of the last search for problems. It is shared by all callers, because only operators may ask for it. */
-const recent = new EnvCache<ReturnType<typeof viewOf>>(() => KEEP_MS);
+const recent = new EnvCache<Present>(() => KEEP_MS);
+
+interface Present {
+  /** The problems, in the form in which `GET /v1/problems` answers. */
+  readonly view: ReturnType<typeof viewOf>;
+  /** Number of callbacks that have failed for good within the last day; null when the relay has no index. */
+  readonly failedOfDay: ReturnType<typeof failedOfDay> | null;
+  readonly places: readonly PlacesOfConnection[];
+}
+
+/** Places of a connection with a limit of jobs in flight, or of a member of a pool, and the submissions that wait. */
+export interface PlacesOfConnection {
+  readonly connection: string;
+  /** Limit of the connection; null when it has none. */
+  readonly inFlight: number | null;
+  readonly held: number;
+  readonly waiting: number;
+  /** Time since which the first of them has waited, in Unix seconds; null when none waits. */
+  readonly waitingSince: number | null;
+}
 
 /** Reads the present problems of the relay, and how many of its tasks are under way. */
 const readProblems = operation(
@@ -46,13 +66,17 @@ const readProblems = operation(
 );
 
 /**
- * Reads what `readProblems` reads, but not the numbers of open tasks per connection, which cost more rows. Only the
- * console uses this operation, for its overview, which is refreshed often.
+ * Reads what `readProblems` reads, but not the numbers of open tasks per connection, which cost more rows. Reads also how
+ * many callbacks have failed within the last day, and the places of connections, which the search for problems knows.
+ * Only the console uses this operation, for its overview, which is refreshed often.
  */
 export const readPresentProblems = operation(
   "readPresentProblems",
   { access: "inspect", query: NoQuery, body: NoBody },
-  async ({ env, runtime: { config } }) => await presentProblems(env, config),
+  async ({ env, runtime: { config } }) => {
+    const { view, ...rest } = await presentProblems(env, config);
+    return { ...view, ...rest };
+  },
 );
 
 export const readProblemsRoute = routeOf(
@@ -66,8 +90,16 @@ export const readProblemsRoute = routeOf(
  * unsettled tasks (without a result, or with a callback or refund still under way), overdue tasks (which should have
  * changed by now), tasks whose callback is being sent, and tasks whose refund is not confirmed yet.
  */
-async function presentProblems(env: Env, config: Config) {
-  return await recent.get(env, async (now) => viewOf(await factsOf(env, config, now)));
+async function presentProblems(env: Env, config: Config): Promise<Present> {
+  return await recent.get(env, async (now) => {
+    const connections = connectionsOf(config, env);
+    const facts = await factsOf(env, config, connections, now);
+    return {
+      view: viewOf(facts),
+      failedOfDay: facts.index === null ? null : failedOfDay(facts.index, now),
+      places: placesOf(await connections),
+    };
+  });
 }
 
 /**
@@ -75,13 +107,37 @@ async function presentProblems(env: Env, config: Config) {
  * connection.
  */
 async function problemsView(env: Env, config: Config) {
-  const [present, open] = await Promise.all([presentProblems(env, config), openTasks(env, config)]);
-  return { ...present, now: present.now === null ? null : { ...present.now, open } };
+  const [{ view }, open] = await Promise.all([
+    presentProblems(env, config),
+    openTasks(env, config),
+  ]);
+  return { ...view, now: view.now === null ? null : { ...view.now, open } };
 }
 
-async function factsOf(env: Env, config: Config, now: number): Promise<Facts> {
+function placesOf(connections: Awaited<ReturnType<typeof connectionsOf>>) {
+  return Object.entries(connections).flatMap(([connection, { places, in_flight: inFlight }]) =>
+    places === undefined
+      ? []
+      : [
+          {
+            connection,
+            inFlight: inFlight ?? null,
+            held: places.held,
+            waiting: places.waiting,
+            waitingSince: places.oldest_since ?? null,
+          },
+        ],
+  );
+}
+
+async function factsOf(
+  env: Env,
+  config: Config,
+  asked: ReturnType<typeof connectionsOf>,
+  now: number,
+): Promise<Facts> {
   const [connections, pausedHosts, index] = await Promise.all([
-    connectionsOf(config, env),
+    asked,
     presentPauses(env),
     indexFacts(env, config, now),
   ]);

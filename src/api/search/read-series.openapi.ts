@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { jsonAnswer, type RouteDescription } from "../http/route.openapi.ts";
-import { Count, described, named, Time } from "../shapes/described.ts";
-import { CALLBACK_COUNTS, TaskCounts } from "./count-views.openapi.ts";
+import { Count, Counts, described, named, Time } from "../shapes/described.ts";
+import { CALLBACK_COUNTS, CreditCounts, TaskCounts } from "./count-views.openapi.ts";
 import { WINDOW_PARAMETERS } from "./filters.openapi.ts";
 
 const Buckets = z.array(Count);
@@ -13,7 +13,14 @@ const Series = named(
     since: Time,
     until: Time,
     step_s: z.int(),
-    bounds_ms: described(z.array(z.number()), "Upper bounds of the buckets of each histogram."),
+    bounds_ms: described(
+      z.array(z.number()),
+      "Upper bounds of the buckets of the histograms `latency`.",
+    ),
+    job_bounds_ms: described(
+      z.array(z.number()),
+      "Upper bounds of the buckets of the histograms `times` of `jobs`.",
+    ),
     steps: z.array(
       z.strictObject({
         at: described(Time, "Begin of the hour or day that these counts are about."),
@@ -26,6 +33,21 @@ const Series = named(
           ),
         }),
         latency: z.strictObject({ first_attempt: Buckets, settled: Buckets }),
+        credits: CreditCounts,
+        jobs: described(
+          z.array(
+            z.strictObject({
+              provider: z.string(),
+              completed: Count,
+              failures: described(Counts, "Failed tasks by category of the failure; others are 0."),
+              times: described(
+                Buckets,
+                "Completed tasks by the time from the call that has submitted the job (without a call of the relay: from the creation of the task) to the acceptance of the result. A wait for a place is no part of it.",
+              ),
+            }),
+          ),
+          "Ended tasks of each connection that has any.",
+        ),
       }),
     ),
   }),
@@ -54,6 +76,7 @@ export const readSeriesDescription = {
       until: SINCE_S + 3600,
       step_s: 3600,
       bounds_ms: [100, 1000],
+      job_bounds_ms: [60_000, 120_000],
       steps: [
         {
           at: SINCE_S,
@@ -76,6 +99,8 @@ export const readSeriesDescription = {
             outcomes: { delivered: 4, timeout: 1 },
           },
           latency: { first_attempt: [4, 0, 0], settled: [3, 1, 0] },
+          credits: { held: 12, earned: 48, released: 0, refunded: 12 },
+          jobs: [{ provider: "ark", completed: 4, failures: { moderation: 1 }, times: [1, 2, 1] }],
         },
       ],
     }),

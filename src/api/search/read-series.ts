@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { OUTCOMES } from "../../core/record/outcome.ts";
 import { toSeconds } from "../../core/time.ts";
-import { BOUNDS_MS, type Measure } from "../../index-db/buckets.ts";
+import { BOUNDS_MS, JOB_BOUNDS_MS, type Measure } from "../../index-db/buckets.ts";
 import { countedAt } from "../../index-db/index-state.ts";
 import { type StepCounts, type StepOutcome, stepCounts } from "../../index-db/step-counts.ts";
 import type { Env } from "../../env.ts";
@@ -10,7 +10,7 @@ import { json } from "../http/answer.ts";
 import { invalidRequest } from "../http/problem.ts";
 import { routeOf } from "../http/route.ts";
 import { NoBody, operation } from "../operation.ts";
-import { callbacksView, tasksView } from "./count-views.ts";
+import { callbacksView, creditsView, jobsView, tasksView } from "./count-views.ts";
 import { QueryTimeS } from "./filters.ts";
 import { queryIndex, requireIndex } from "./query-index.ts";
 import { recentCounts } from "./recent-counts.ts";
@@ -85,11 +85,12 @@ function stepsOf(given: SeriesQuery, nowS: number): Steps {
 
 /**
  * Returns the counts of the tasks created in each step (hour or day) of a time range: tasks by status, failed tasks
- * also by failure category, callbacks by status, and attempts by outcome. Each step also has two histograms of
- * latencies, whose buckets have the upper bounds `bounds_ms`.
+ * also by failure category, callbacks by status, attempts by outcome, credits, and the ended jobs of each connection.
+ * Each step also has two histograms of latencies, whose buckets have the upper bounds `bounds_ms`; those of the times of
+ * jobs have `job_bounds_ms`.
  */
 function seriesOf(
-  { counts, outcomes, latencies, failures }: StepCounts,
+  { counts, outcomes, latencies, failures, sums, jobTimes, jobFailures }: StepCounts,
   { since, until, step }: Steps,
 ) {
   const startOf = (row: { readonly hour: number }) => Math.floor(toSeconds(row.hour) / step) * step;
@@ -97,6 +98,9 @@ function seriesOf(
   const ended = Map.groupBy(outcomes, startOf);
   const measured = Map.groupBy(latencies, startOf);
   const failed = Map.groupBy(failures, startOf);
+  const summed = Map.groupBy(sums, startOf);
+  const completedJobs = Map.groupBy(jobTimes, startOf);
+  const failedJobs = Map.groupBy(jobFailures, startOf);
   const starts = Array.from({ length: (until - since) / step }, (_, n) => since + n * step);
   const steps = starts.map((at) => {
     const rows = counted.get(at) ?? [];
@@ -112,9 +116,18 @@ function seriesOf(
       tasks: tasksView(rows, failed.get(at) ?? []),
       callbacks: { ...callbacksView(rows), outcomes: outcomesView(ended.get(at) ?? []) },
       latency: { first_attempt: histogram("first_attempt"), settled: histogram("settled") },
+      credits: creditsView(summed.get(at) ?? []),
+      jobs: jobsView(completedJobs.get(at) ?? [], failedJobs.get(at) ?? []),
     };
   });
-  return { since, until, step_s: step, bounds_ms: BOUNDS_MS, steps };
+  return {
+    since,
+    until,
+    step_s: step,
+    bounds_ms: BOUNDS_MS,
+    job_bounds_ms: JOB_BOUNDS_MS,
+    steps,
+  };
 }
 
 /** Returns the number of attempts that ended with each outcome, without the outcomes that no attempt has. */

@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import { FOUND_BY } from "../../core/record/finding.ts";
 import { jsonAnswer, type RouteDescription } from "../http/route.openapi.ts";
 import { Count, Counts, described, DurationMs, named, Time } from "../shapes/described.ts";
-import { Ratio } from "./count-views.openapi.ts";
+import { CreditCounts, Ratio } from "./count-views.openapi.ts";
 
 const QUANTILE_FIELDS = {
   p50: z.nullable(DurationMs),
@@ -25,10 +25,7 @@ const StatisticsView = named(
       z.object({ success_rate: Ratio, attempts_per_callback: Ratio }),
       z.nullable(z.number()),
     ),
-    credits: described(
-      z.strictObject({ held: Count, earned: Count, released: Count, refunded: Count }),
-      "Credits that were charged for these tasks: those of open tasks and those that are being given back (`held`), those that completed tasks cost (`earned`), and those that were given back because a completed task costs less (`released`) or a task failed (`refunded`).",
-    ),
+    credits: CreditCounts,
     models: described(Counts, "Tasks by model."),
     outputs: described(
       z.strictObject({

@@ -23,12 +23,14 @@ const SPEND_KINDS = [
 const BALANCE_KINDS = [{ name: "credits", class: "bar-ok" }] as const;
 /** Number of bars from one whose day is written below the axis to the next. */
 const LABEL_EVERY = 6;
+/** Number of days, the last one included, whose sum is shown beside that of the whole window. */
+const WEEK_DAYS = 7;
 /** Largest number of models that the page names. */
 const SHOWN_MODELS = 10;
 
 /** Section with what an account has spent, by day and by model, and its balance day by day. */
 export function SpendPanel({ spend: { days, models } }: SpendPanelProps) {
-  const all = sumOf(days);
+  const [all, week] = [sumOf(days), sumOf(days.slice(-WEEK_DAYS))];
   if (all.charges === 0) return null;
   const bars = days.map((day, at) => barOf(day, at, [spentOf(day), givenBack(day)]));
   return (
@@ -45,8 +47,8 @@ export function SpendPanel({ spend: { days, models } }: SpendPanelProps) {
       >
         <p class="muted">
           {amountText(spentOf(all))} credits for {countOf(all.charges, "task")}, of which{" "}
-          {countText(all.refunds)} failed and were refunded. What is given back counts on the day of
-          its charge.
+          {countText(all.refunds)} failed and were refunded; {amountText(spentOf(week))} credits in
+          the last {WEEK_DAYS} days. What is given back counts on the day of its charge.
         </p>
         <Bars
           title={`Credits by day: ${sumsText({ bars, kinds: SPEND_KINDS })}`}

@@ -169,6 +169,11 @@ async function showHost(visit: HostVisit, done: Done): Promise<Response> {
       >
         {mayPause ? <PauseButton /> : null}
         <ApiDialog origin={origin} paths={[`/v1${path}`]} />
+        {host.host === "*" ? null : (
+          <a class="button" href={`/attempts?host=${encodeURIComponent(host.host)}`}>
+            Attempts
+          </a>
+        )}
       </PageHead>
       {mayPause ? <PauseDialog {...pause} fault={done.pauseFault} /> : null}
       <div class="stack">

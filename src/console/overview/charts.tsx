@@ -25,7 +25,7 @@ const LABEL_EVERY = 6;
 const ALL_LABELLED = 8;
 
 /** Returns the name of a bar of a chart: the hour or day for which it stands. */
-function nameOf(at: number, stepS: number): string {
+export function stepName(at: number, stepS: number): string {
   const text = utcText(at * 1000);
   return stepS === HOUR_S ? text.slice(7, 12) : text.slice(0, 6);
 }
@@ -38,7 +38,7 @@ function isLabelled(at: number, { steps, step_s: stepS }: RangeSeries): boolean 
 export function CallbacksChart({ counts }: ChartProps) {
   const { steps, step_s: stepS } = counts;
   const bars = steps.map(({ at, callbacks }) => ({
-    name: nameOf(at, stepS),
+    name: stepName(at, stepS),
     href: `/tasks?since=${at}&until=${at + stepS}`,
     isLabelled: isLabelled(at, counts),
     parts: [
@@ -81,7 +81,7 @@ export function LatencyChart({ counts }: ChartProps) {
   const { steps, step_s: stepS } = counts;
   const rows = [...HEAT_BOUNDS_MS.map((bound) => `≤ ${durationText(bound)}`), "longer"];
   const quantiles = steps.map(({ at, first_attempt_ms: { p50, p95, p99 } }) => [
-    nameOf(at, stepS),
+    stepName(at, stepS),
     ...[p50, p95, p99].map((value) => (value === null ? "–" : durationText(value))),
   ]);
   return (
@@ -89,7 +89,7 @@ export function LatencyChart({ counts }: ChartProps) {
       <Heatmap
         cells={heatCells(steps, counts.bounds_ms)}
         rows={rows}
-        columns={steps.map(({ at }) => (isLabelled(at, counts) ? nameOf(at, stepS) : ""))}
+        columns={steps.map(({ at }) => (isLabelled(at, counts) ? stepName(at, stepS) : ""))}
       />
       <NumbersTable
         title="Time (UTC)"

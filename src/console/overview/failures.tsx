@@ -56,17 +56,26 @@ export function Failures({ failures, since, aside }: FailuresProps) {
 interface FailedAttemptsProps {
   /** Number of attempts with each outcome, including delivered ones. */
   readonly outcomes: Readonly<Record<string, number>>;
+  /** Start of the time range, in Unix seconds. */
+  readonly since: number;
   /** Name of the time range, e.g. `24 h`. */
   readonly range: string;
 }
 
 /** The number of failed attempts with each outcome in a time range, with the likely cause of that outcome. */
-export function FailedAttempts({ outcomes, range }: FailedAttemptsProps) {
+export function FailedAttempts({ outcomes, since, range }: FailedAttemptsProps) {
   const { delivered: _, ...failed } = outcomes;
   const rows = mostFirst(failed);
   if (rows.length === 0) return null;
   return (
-    <Panel title="Failed attempts by outcome" aside={`of the tasks of the last ${range}`}>
+    <Panel
+      title="Failed attempts by outcome"
+      aside={
+        <>
+          of the tasks of the last {range}, <a href={`/attempts?since=${since}`}>all attempts</a>
+        </>
+      }
+    >
       <Table
         caption="Failed attempts by outcome"
         columns={COLUMNS}

@@ -63,6 +63,7 @@ export function Past({ counts, range }: PastProps) {
           href={`/tasks?callback=failed&${since}`}
         />
         <Stat value={attemptsEach === null ? "–" : attemptsEach.toFixed(2)} label="attempts each" />
+        <Spent credits={totals.credits} />
         {firstAttempt === null ? null : (
           <Stat
             value={
@@ -78,6 +79,28 @@ export function Past({ counts, range }: PastProps) {
         )}
       </div>
     </Panel>
+  );
+}
+
+/**
+ * The credits that the tasks of the time range have cost, with those that are still held for open tasks. Nothing is shown
+ * when no task has a price.
+ */
+function Spent({ credits: { held, earned, refunded } }: Pick<RangeSeries["totals"], "credits">) {
+  if (held + earned + refunded === 0) return null;
+  return (
+    <Stat
+      value={
+        <>
+          {countText(earned)}{" "}
+          <small>
+            {countText(held)} held · {countText(refunded)} refunded
+          </small>
+        </>
+      }
+      label="credits spent"
+      href="/accounts"
+    />
   );
 }
 

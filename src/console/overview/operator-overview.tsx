@@ -7,6 +7,7 @@ import {
 } from "../../api/search/range-series.ts";
 import { listHosts } from "../../api/search/read-hosts.ts";
 import { readPresentProblems } from "../../api/search/read-problems.ts";
+import { upstreamsOf } from "../../api/search/upstreams.ts";
 import type { ViewerVisit } from "../http/page.ts";
 import { isRefresh } from "../http/refresh-request.ts";
 import { ApiDialog } from "../parts/api-dialog.tsx";
@@ -17,9 +18,11 @@ import { Time } from "../parts/shown-time.tsx";
 import { CallbacksChart, LatencyChart } from "./charts.tsx";
 import { FailedAttempts, Failures } from "./failures.tsx";
 import { FirstTask, NoIndex, NotCounted } from "./first-steps.tsx";
+import { headlineOf } from "./headline.ts";
 import { HostsTable, SHOWN_HOSTS } from "./hosts-table.tsx";
 import { Now, Past } from "./numbers.tsx";
 import { Problems } from "./problems.tsx";
+import { UpstreamsPanel } from "./upstreams-panel.tsx";
 
 /**
  * Returns the overview of operators for the time range that the URL names. For a refresh of the open page, returns only
@@ -62,7 +65,9 @@ async function readOperatorFacts(visit: ViewerVisit, range: RangeName) {
   ]);
   const isCounted = counts !== null && counts.totals.tasks > 0;
   const hasTasks = isCounted || (isIndexed && (await hasAnyTask(visit)));
-  return { range, problems, counts, hosts: hosts?.list ?? NO_HOSTS, hasTasks, now: Date.now() };
+  const upstreams = counts === null ? [] : upstreamsOf(counts, problems.places);
+  const list = hosts?.list ?? NO_HOSTS;
+  return { range, problems, counts, upstreams, hosts: list, hasTasks, now: Date.now() };
 }
 
 const NO_HOSTS = { data: [], total: 0 };
@@ -80,8 +85,8 @@ interface OperatorOverviewProps {
 }
 
 /**
- * The front page of operators: first the present problems, then the present numbers, then the numbers of the time
- * range.
+ * The front page of operators: first the present problems, then the present numbers and the upstreams, then the numbers
+ * of the time range.
  */
 function OperatorOverview({ facts, origin, isSandboxOn }: OperatorOverviewProps) {
   const { range, problems, counts, hasTasks } = facts;
@@ -125,13 +130,16 @@ interface TasksProps {
 
 /** Section with the tasks for which the relay has work to do at present, and with the numbers of the time range. */
 function Tasks({ facts, counts }: TasksProps) {
-  const { range, problems, hosts, now } = facts;
+  const { range, problems, upstreams, hosts, now } = facts;
   const { totals } = counts;
   const isCounted = counts.counted_at !== null;
   return (
     <div class="stack overview">
       <div id="now" data-refresh="30">
         <Now problems={problems} now={now} />
+      </div>
+      <div id="upstreams" data-refresh="30">
+        <UpstreamsPanel upstreams={upstreams} counts={counts} range={RANGES[range]} now={now} />
       </div>
       {isCounted ? (
         <>
@@ -150,25 +158,35 @@ function Tasks({ facts, counts }: TasksProps) {
         since={counts.since}
         aside={`of the tasks of the last ${RANGES[range]}`}
       />
-      <FailedAttempts outcomes={totals.outcomes} range={RANGES[range]} />
+      <FailedAttempts outcomes={totals.outcomes} since={counts.since} range={RANGES[range]} />
     </div>
   );
 }
 
-function Headline({ facts: { problems } }: { readonly facts: Facts }) {
-  const grave = problems.data.filter(({ severity }) => severity !== "notice");
-  if (grave.length === 0) return <Chip tone="ok" icon="check" word="All quiet" />;
-  const hasError = grave.some(({ severity }) => severity === "error");
-  const word = countOf(grave.length, "problem");
-  return <Chip tone={hasError ? "bad" : "warn"} icon={hasError ? "cross" : "warn"} word={word} />;
+function Headline({ facts }: { readonly facts: Facts }) {
+  const { problems, counts, range, upstreams } = facts;
+  const seen = {
+    problems: problems.data,
+    failedOfDay: problems.failedOfDay,
+    successRate: counts?.totals.success_rate ?? null,
+    range: RANGES[range],
+    failingUpstreams: upstreams.flatMap(({ name, isFailing }) => (isFailing ? name : [])),
+  };
+  return <Chip {...headlineOf(seen)} />;
 }
 
 function Summary({ facts: { problems, range, counts } }: { readonly facts: Facts }) {
   const delivered = counts?.totals.delivered ?? 0;
   const callbacks = `${countOf(delivered, "callback")} delivered in ${RANGES[range]}. `;
+  const failed = problems.failedOfDay?.count ?? 0;
   return (
     <>
       {delivered > 0 ? callbacks : ""}
+      {failed > 0 ? (
+        <>
+          <a href="/tasks?callback=failed&range=24h">What failed</a>.{" "}
+        </>
+      ) : null}
       Looked at <Time at={problems.at * 1000} />.
     </>
   );

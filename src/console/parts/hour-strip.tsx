@@ -1,5 +1,3 @@
-const HOURS = 24;
-
 /**
  * CSS classes for the share of an hour's callbacks that failed. Each class has the largest share for which it is used,
  * and the height of its mark, so that the classes can be told apart without colours.
@@ -12,14 +10,14 @@ const LEVELS = [
 ] as const;
 
 interface HourStripProps {
-  /** Number of callbacks in each of 24 hours, oldest first. */
+  /** Number of callbacks, or jobs, in each hour or day, oldest first. */
   readonly callbacks: readonly number[];
-  /** Number of failed callbacks in each of the 24 hours, oldest first. */
+  /** Number of failed ones in each hour or day, oldest first. */
   readonly failed: readonly number[];
 }
 
 /**
- * Draws 24 hours as cells, each with a mark for the share of callbacks that failed. The drawing has one path per CSS
+ * Draws hours or days as cells, each with a mark for the share of callbacks, or jobs, that failed. The drawing has one path per CSS
  * class. Numbers next to the drawing say the same, so screen readers skip the drawing.
  */
 export function HourStrip({ callbacks, failed }: HourStripProps) {
@@ -27,7 +25,12 @@ export function HourStrip({ callbacks, failed }: HourStripProps) {
   const cells = (isDrawn: (level: string | null) => boolean, height: number) =>
     levels.map((each, at) => (isDrawn(each) ? `M${at} 1h.86v-${height}h-.86z` : "")).join("");
   return (
-    <svg class="hours" viewBox={`0 0 ${HOURS} 1`} preserveAspectRatio="none" aria-hidden="true">
+    <svg
+      class="hours"
+      viewBox={`0 0 ${callbacks.length} 1`}
+      preserveAspectRatio="none"
+      aria-hidden="true"
+    >
       <path class="hour" d={cells((each) => each === null, 1)} />
       <path class="hour hour-none" d={cells((each) => each !== null, 1)} />
       {LEVELS.slice(1).map(([level, , height]) => (

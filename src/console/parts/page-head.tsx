@@ -20,15 +20,17 @@ export function PageHead({ title, sub, children }: PropsWithChildren<PageHeadPro
 }
 
 interface PanelProps {
+  /** Id of the section, for links to it. */
+  readonly id?: string;
   readonly title: string;
   /** Content at the right of the title, e.g. a count, a time range or a link. */
   readonly aside?: Child;
 }
 
 /** A section of a page with a heading. */
-export function Panel({ title, aside, children }: PropsWithChildren<PanelProps>) {
+export function Panel({ id, title, aside, children }: PropsWithChildren<PanelProps>) {
   return (
-    <section class="panel">
+    <section class="panel" id={id}>
       <div class="panel-head">
         <h2>{title}</h2>
         {aside === undefined ? null : <div class="aside">{aside}</div>}

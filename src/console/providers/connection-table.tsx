@@ -10,6 +10,7 @@ import { Status } from "../parts/chip.tsx";
 import { countOf, countText } from "../parts/format.ts";
 import { Time } from "../parts/shown-time.tsx";
 import { type Column, Table } from "../parts/table.tsx";
+import { Word, Words } from "./words.tsx";
 import { pathWith } from "../tasks/task-parameters.ts";
 
 interface Row {
@@ -32,22 +33,60 @@ interface Row {
   readonly faults: readonly ConfigIssue[] | undefined;
 }
 
-interface ConnectionTableProps {
+interface ConnectionTablesProps {
   readonly connections: ReadonlyMap<string, Connection>;
   readonly details: Pick<HealthDetails, "connections" | "pools" | "without_key" | "disabled">;
   /** Numbers of open tasks of all connections; null when they could not be counted. */
   readonly open: OpenTasks | null;
+  readonly isIndexed: boolean;
 }
 
 /**
- * Table of all connections to providers, and of the providers without a connection. Connections with an API key come
- * first, then the pools of them. The table shows the state of the key, the open tasks, how hooks are authenticated, and
- * how long the provider's links to outputs work.
+ * The connections that have an API key or need none, the pools of them, and the disabled ones; folded below, what lacks a
+ * key or has no connection. The tables show the state of the key, the open tasks, how hooks are authenticated, and how
+ * long the provider's links to outputs work.
  */
-export function ConnectionTable({ connections, details, open }: ConnectionTableProps) {
-  const { connections: states, pools, without_key: lacks, disabled } = details;
+export function ConnectionTables({ connections, details, open, isIndexed }: ConnectionTablesProps) {
+  const rows = rowsOf(connections, details);
+  const usable = rows.filter(({ lack }) => lack === undefined || lack.needs.length === 0);
+  const others = rows.filter((row) => !usable.includes(row));
+  const columns = open === null ? COLUMNS : COLUMNS.toSpliced(2, 0, openColumn(open));
+  return (
+    <div class="stack-s">
+      {usable.length === 0 ? (
+        <p>
+          No connection has an API key yet. The folded list says which setting each provider needs.
+        </p>
+      ) : (
+        <Table caption="Connections to providers" columns={columns} rows={usable} rowId={rowIdOf} />
+      )}
+      <OpenNote
+        open={open}
+        isIndexed={isIndexed}
+        isListed={(name) => rows.some((row) => row.name === name)}
+      />
+      {others.length === 0 ? null : (
+        <details class="details" id="without-key">
+          <summary>{countText(others.length)} more, without an API key</summary>
+          <Table
+            caption="Providers and connections without an API key"
+            columns={columns}
+            rows={others}
+            rowId={rowIdOf}
+          />
+        </details>
+      )}
+      <Words />
+    </div>
+  );
+}
+
+function rowsOf(
+  connections: ReadonlyMap<string, Connection>,
+  { connections: states, pools, without_key: lacks, disabled }: ConnectionTablesProps["details"],
+): readonly Row[] {
   const faulty = Object.fromEntries(disabled.map(({ name, issues }) => [name, issues]));
-  const rows = Object.keys({ ...states, ...pools, ...lacks, ...faulty }).map((name) => {
+  return Object.keys({ ...states, ...pools, ...lacks, ...faulty }).map((name) => {
     const connection = connections.get(name);
     const provider = connection?.provider ?? PROVIDERS.get(name);
     return {
@@ -59,15 +98,10 @@ export function ConnectionTable({ connections, details, open }: ConnectionTableP
       faults: faulty[name],
     };
   });
-  const columns = open === null ? COLUMNS : COLUMNS.toSpliced(2, 0, openColumn(open));
-  return (
-    <Table
-      caption="Connections to providers"
-      columns={columns}
-      rows={rows}
-      rowId={({ name }) => `connection-${name}`}
-    />
-  );
+}
+
+function rowIdOf({ name }: Row): string {
+  return `connection-${name}`;
 }
 
 function openColumn(open: OpenTasks): Column<Row> {
@@ -164,7 +198,8 @@ function Lack({ needs, accepts_tasks: acceptsTasks }: NonNullable<Row["lack"]>) 
             <code>{setting}</code>
           </>
         ))}
-        {acceptsTasks ? " · hooks only" : " · takes no tasks"}
+        {" · "}
+        <Word of={acceptsTasks ? "hooks only" : "takes no tasks"} />
       </p>
     </>
   );
@@ -177,17 +212,28 @@ function Lack({ needs, accepts_tasks: acceptsTasks }: NonNullable<Row["lack"]>) 
 function Hooks({ connection, state }: Pick<Row, "connection" | "state">) {
   if (connection === undefined || connection.pool !== null) return "";
   const hooks = hooksOf(connection.provider);
-  if (hooks === null) return "none, polled";
-  const byUrl = state === undefined ? "by their URL" : "by their URL; a poll decides";
-  const trust =
-    hooks.assurance === "capability-url"
-      ? byUrl
-      : areHooksVerified(connection)
-        ? `signed ${hooks.assurance === "body-signed" ? "bodies" : "requests"}`
-        : `signature not checked, ${byUrl}`;
+  if (hooks === null) return <Word of="none, polled" />;
+  const isSigned = hooks.assurance !== "capability-url";
+  const isVerified = isSigned && areHooksVerified(connection);
   return (
     <>
-      {trust}
+      {isVerified ? (
+        <Word of={hooks.assurance === "body-signed" ? "signed bodies" : "signed requests"} />
+      ) : (
+        <>
+          {isSigned ? (
+            <>
+              <Word of="signature not checked" />,{" "}
+            </>
+          ) : null}
+          <Word of="by their URL" />
+          {state === undefined ? null : (
+            <>
+              ; <Word of="a poll decides" />
+            </>
+          )}
+        </>
+      )}
       {state !== undefined && "hooks" in state ? (
         <p class="field-error">expected, and none came for the last 20 tasks</p>
       ) : null}
@@ -255,7 +301,7 @@ interface OpenNoteProps {
  * Text below the table of connections. It says when the open tasks were counted, and how many of them belong to no
  * connection in the table. When they were not counted, it says why.
  */
-export function OpenNote({ open, isIndexed, isListed }: OpenNoteProps) {
+function OpenNote({ open, isIndexed, isListed }: OpenNoteProps) {
   if (open === null) {
     return (
       <p class="muted small">

@@ -21,6 +21,7 @@ export function PlacesPanel({ queues, now }: PlacesProps) {
   if (queues.length === 0) return null;
   return (
     <Panel
+      id="places"
       title="Places for jobs in flight"
       aside={<a href="/tasks?submission=queued">Tasks that wait to be sent</a>}
     >

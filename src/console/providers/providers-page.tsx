@@ -11,10 +11,14 @@ import { Notice } from "../parts/notice.tsx";
 import { PageHead, Panel } from "../parts/page-head.tsx";
 import { Ago } from "../parts/shown-time.tsx";
 import { Stat } from "../parts/stat.tsx";
-import { ConnectionTable, OpenNote } from "./connection-table.tsx";
+import { ConfigurationPanel } from "./configuration-panel.tsx";
+import { ConnectionTables } from "./connection-table.tsx";
 import { PlacesPanel } from "./places-panel.tsx";
 
-/** The page of the connections to providers and their faults, and of the health and configuration of the relay. */
+/**
+ * The page of the connections to providers with their faults and places, of the health of the relay, and of its
+ * configuration.
+ */
 export const providersPage = viewerPage("providersPage", "/providers", "inspect", async (visit) => {
   const { env, url, runtime, viewer } = visit;
   const { config } = runtime;
@@ -22,15 +26,15 @@ export const providersPage = viewerPage("providersPage", "/providers", "inspect"
     readHealthDetails.perform({ params: {} }, viewer, visit),
     readQueues.perform({ params: {} }, viewer, visit),
   ]);
-  const { configuration, connections, pools, without_key: withoutKey, index } = details;
-  const rows = { ...connections, ...pools, ...withoutKey };
+  const { index } = details;
   const { open, unsettled } =
     index?.is_reachable === true
       ? await readOpenTasks.perform({ params: {} }, viewer, visit)
       : NONE;
   return html(
     <Layout title="Providers" frame={frameOf(visit)} section="providers" isLive>
-      <PageHead title="Providers and health" sub="Where results come from, and how the relay is">
+      <PageHead title="Providers" sub="Where results come from, and how the relay is">
+        <Parts />
         <ApiDialog origin={url.origin} paths={["/healthz", "/v1/problems"]} />
       </PageHead>
       <div class="stack" id="providers" data-refresh="60">
@@ -39,19 +43,25 @@ export const providersPage = viewerPage("providersPage", "/providers", "inspect"
             <Notice tone="warn" icon="warn" title={`${path} ${message}`} />
           ))}
         </div>
-        <PlacesPanel queues={queues} now={Date.now()} />
-        <Panel title="Connections" aside={<a href="/docs#attachUpstream">How jobs are attached</a>}>
-          <div class="stack-s">
-            <ConnectionTable connections={config.connections} details={details} open={open} />
-            <OpenNote
-              open={open}
-              isIndexed={index !== null}
-              isListed={(name) => Object.hasOwn(rows, name)}
-            />
-          </div>
+        <Panel
+          id="connections"
+          title="Connections"
+          aside={<a href="/docs#attachUpstream">How jobs are attached</a>}
+        >
+          <ConnectionTables
+            connections={config.connections}
+            details={details}
+            open={open}
+            isIndexed={index !== null}
+          />
         </Panel>
+        <PlacesPanel queues={queues} now={Date.now()} />
         <HealthPanel version={env.startup.version} index={index} unsettled={unsettled} />
-        <Configuration values={configuration} bindings={env.startup.bindings} />
+        <ConfigurationPanel
+          groups={details.settings}
+          changed={details.changed}
+          bindings={env.startup.bindings}
+        />
       </div>
     </Layout>,
   );
@@ -59,45 +69,15 @@ export const providersPage = viewerPage("providersPage", "/providers", "inspect"
 
 const NONE = { open: null, unsettled: null };
 
-interface ConfigurationProps {
-  readonly values: HealthDetails["configuration"];
-  readonly bindings: readonly string[];
-}
-
-/**
- * Section with the configuration of the relay: each setting under the name and in the unit of its environment variable.
- * Of secrets and offers, only the number is shown.
- */
-function Configuration({ values, bindings }: ConfigurationProps) {
-  const { secrets, OFFERS, ...settings } = values;
-  const counted = Object.entries({ OFFERS: OFFERS.length, ...secrets });
-  const counts = counted.map(([name, count]) => [name, `${count} set`] as const);
+/** Links to the three parts of the page. */
+function Parts() {
   return (
-    <Panel
-      title="Configuration"
-      aside="Names and units of the variables; secrets and offers are counted"
-    >
-      <dl class="fields columns-2">
-        {[...Object.entries(settings), ...counts].map(([name, value]) => (
-          <div>
-            <dt>
-              <code>{name}</code>
-            </dt>
-            <dd>{valueText(value)}</dd>
-          </div>
-        ))}
-        <div>
-          <dt>Bindings</dt>
-          <dd>{bindings.join(", ")}</dd>
-        </div>
-      </dl>
-    </Panel>
+    <nav class="segments" aria-label="On this page">
+      <a href="#connections">Connections</a>
+      <a href="#health">Health</a>
+      <a href="#configuration">Configuration</a>
+    </nav>
   );
-}
-
-function valueText(value: string | number | boolean | null): string {
-  if (typeof value === "boolean") return value ? "on" : "off";
-  return value === null || value === "" ? "–" : String(value);
 }
 
 type IndexState = NonNullable<HealthDetails["index"]>;
@@ -117,7 +97,7 @@ interface HealthPanelProps {
 /** Section with the version of the relay, the state of its index, and the numbers of unsettled and of overdue tasks. */
 function HealthPanel({ version, index, unsettled }: HealthPanelProps) {
   return (
-    <Panel title="Health">
+    <Panel id="health" title="Health" aside={<a href="/">Problems of the moment</a>}>
       <div class="stats">
         <Stat value={version?.slice(0, 8) ?? "not bound"} label="version" />
         {index === null ? <Stat value="not bound" label="index" /> : <IndexStats {...index} />}

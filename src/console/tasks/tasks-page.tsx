@@ -40,6 +40,9 @@ export const tasksPage = viewerPage("tasksPage", PATH, "read", async (visit) => 
     <Layout title="Tasks" frame={frameOf(visit)} section="tasks" isLive>
       <PageHead title="Tasks" sub={`Newest first. ${appearanceOf(visit)}`}>
         <ApiDialog origin={visit.url.origin} paths={[pathWith("/v1/tasks", asked)]} />
+        <a class="button" href={pathWith("/attempts", without(search, "cursor"))}>
+          Attempts
+        </a>
       </PageHead>
       <div class="stack-s">
         <div class="list-filters">

@@ -80,6 +80,12 @@ export interface IndexRow {
    * milliseconds. Null when one of these times is not known.
    */
   readonly foundLateMs: number | null;
+  /**
+   * Time from the beginning of the job to the acceptance of its result by the relay, in milliseconds. The job begins
+   * when its call is sent or, if the relay has not submitted it, when the task is created; a wait for a place is no part
+   * of it. Null while the task is open, and when its call was never sent or has started no job.
+   */
+  readonly jobMs: number | null;
   /** 1 when the credits of the task were refunded, else 0. */
   readonly refunded: number;
   /**
@@ -166,6 +172,7 @@ function openColumns({ callbackUrl, deadlineAt, submission, credits }: OpenTask)
     finishedAt: null,
     foundBy: null,
     foundLateMs: null,
+    jobMs: null,
     refunded: 0,
     ...creditColumns(false, credits),
     settledAt: null,
@@ -184,7 +191,8 @@ function terminalColumns(record: TerminalTask, policy: Policy): StatusColumns {
   const { by: foundBy = null, lateMs: foundLateMs = null } = found ?? {};
   const refunded = record.credits?.state.kind === "refunded" ? 1 : 0;
   const returns = { refunded, ...creditColumns(record.status === "completed", record.credits) };
-  const timing = { completedAt, finishedAt, foundBy, foundLateMs, ...returns, firstAttemptMs };
+  const ofJob = { foundBy, foundLateMs, jobMs: jobMsOf(record) };
+  const timing = { completedAt, finishedAt, ...ofJob, ...returns, firstAttemptMs };
   const ofCallback = callback === null ? NO_CALLBACK : callbackColumns(callback);
   const columns = { ...ofCallback, ...copyColumns(record) };
   if (!isSettled(record)) {
@@ -197,6 +205,11 @@ function terminalColumns(record: TerminalTask, policy: Policy): StatusColumns {
   const settledMs = durationMs(finishedAt, end);
   const expiresAt = rowExpiresAt(record, policy);
   return { ...columns, ...timing, settledAt, settledMs, dueAt: null, expiresAt };
+}
+
+function jobMsOf({ submission, createdAt, finishedAt }: TerminalTask): number | null {
+  if (submission === null) return durationMs(createdAt, finishedAt);
+  return submission.state.kind === "accepted" ? durationMs(submission.startedAt, finishedAt) : null;
 }
 
 /**
