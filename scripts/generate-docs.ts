@@ -11,7 +11,7 @@ import { coreHash } from "./docs/core-hash.ts";
 import { readmeDoc } from "./docs/deploy-button.ts";
 import { errorsDoc } from "./docs/errors.ts";
 import { Builds, promisesDoc } from "./docs/measured.ts";
-import { pageOf, providersDoc } from "./docs/providers.ts";
+import { pageOf, PROVIDER_PAGES, providersDoc } from "./docs/providers.ts";
 import { openApiText } from "./openapi/document.ts";
 import { workerdConfig } from "./self-host/workerd-config.ts";
 
@@ -27,6 +27,7 @@ rewrite("docs/cost.md", costDoc);
 const titleOf = (name: string) =>
   /^# (.*)$/m.exec(readFileSync(inTree(pageOf(name)), "utf8"))?.[1] ?? "";
 rewrite("docs/providers.md", (page) => providersDoc(page, titleOf));
+for (const [path, doc] of PROVIDER_PAGES) rewrite(path, doc);
 const Manifest = z.looseObject({ version: z.string() });
 const manifest = Manifest.parse(JSON.parse(readFileSync(inTree("package.json"), "utf8")));
 const builds = Builds.parse(JSON.parse(readFileSync(inTree("docs/measured.json"), "utf8")));

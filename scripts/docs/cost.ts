@@ -420,7 +420,7 @@ function passedCall(): Addition {
   const { objectRequests, rowsWithFiles } = PASSED_CALL;
   const seconds = PASSED_S + ASSUMED.secondsPerObjectRequest;
   return {
-    title: `call that is [answered by the result](providers.md#what-comes-back) after ${PASSED_S} s, whose caller waits: the object that makes it`,
+    title: `call that is [answered by the result](submit.md#what-comes-back) after ${PASSED_S} s, whose caller waits: the object that makes it`,
     formula: `${objectRequests} request of the object, awake for ${PASSED_S} s; ${rowsWithFiles} rows more where the answer has files, which are kept as [outputs](#outputs) are`,
     usage: { objectRequests, durationGbS: seconds * OBJECT_GB },
   };

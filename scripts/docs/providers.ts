@@ -1,3 +1,4 @@
+import { HOUR_MS } from "../../src/core/time.ts";
 import { documentedLimits } from "../../src/providers/documented-limits.ts";
 import type { NamedProvider } from "../../src/providers/provider.ts";
 import { PROVIDERS } from "../../src/providers/registry.ts";
@@ -29,19 +30,37 @@ export function providersDoc(page: string, titleOf: (name: string) => string): s
   return fillRegions(page, { providers: table(head, rows) });
 }
 
+/** Returns the page of a provider with its table of what the adapter states. */
+function providerDoc(page: string, provider: NamedProvider): string {
+  const { linkLife, jobLife, polls } = documentedLimits(provider);
+  const rows = [
+    ["variables", codes(variablesOf(provider))],
+    ["end found", findingOf(provider)],
+    ["output links live", isShort(provider) ? `**${linkLife}**` : linkLife],
+    ["polled for", jobLife],
+    ["poll limit", polls],
+  ];
+  return fillRegions(page, { facts: table(["provider", codes([provider.name])], rows) });
+}
+
+/** Tells whether the links of a provider can expire within an hour, before a client has opened them. */
+function isShort({ linkLife }: NamedProvider): boolean {
+  return linkLife !== null && linkLife !== "stated" && linkLife.minMs < HOUR_MS;
+}
+
 /** Returns the path of the page of a provider. */
 export function pageOf(name: string): string {
   return `src/providers/${name}/README.md`;
 }
 
 /** Returns the names of the variables of a provider, in the order in which documents list them. */
-export function variablesOf({ variables }: NamedProvider): readonly string[] {
+function variablesOf({ variables }: NamedProvider): readonly string[] {
   const { key, webhookSecret, userId, baseUrl } = variables;
   return [key, webhookSecret, userId, baseUrl].filter((name) => name !== undefined);
 }
 
 /** Says how the end of a job of a provider is found. */
-export function findingOf({ hooks, variables }: NamedProvider): string {
+function findingOf({ hooks, variables }: NamedProvider): string {
   if (hooks === null) return "by polls alone";
   const setting = variables.webhookSecret ?? variables.userId;
   if (hooks.isOptional === true && setting === undefined)
@@ -54,3 +73,11 @@ export function findingOf({ hooks, variables }: NamedProvider): string {
 function codes(names: readonly string[]): string {
   return names.map((name) => `\`${name}\``).join(", ");
 }
+
+/** The pages of all providers, by path, each with what makes its generated part. */
+export const PROVIDER_PAGES: ReadonlyMap<string, (page: string) => string> = new Map(
+  Array.from(PROVIDERS.values(), (provider) => [
+    pageOf(provider.name),
+    (page: string) => providerDoc(page, provider),
+  ]),
+);

@@ -100,7 +100,7 @@ const TASKS = {
 const SUBMITS = {
   MAX_SUBMIT_MB: {
     meaning:
-      "largest JSON body of a submission, a request that the relay passes on to an upstream. One of an account has at most 16 MB. A form (multipart) has this limit only where it is [read](providers.md#one-call)",
+      "largest JSON body of a submission, a request that the relay passes on to an upstream. One of an account has at most 16 MB. A form (multipart) has this limit only where it is [read](submit.md#one-call)",
   },
   SUBMIT_TIMEOUT_S: {
     meaning:

@@ -123,6 +123,10 @@ MISSING: every form of output: one file, several files, each kind of file.
 ${hooks}
 MISSING: at least three bodies that the documents do not show, from tests of SDKs and public reports.
 
+## Sources
+
+Read on MISSING: the day, and the pages with their links.
+
 ## Where was searched
 
 MISSING: the pages and repositories, and when they were read.
@@ -132,12 +136,11 @@ MISSING: the pages and repositories, and when they were read.
 /** Writes the page of a new provider. */
 export function pageOf({ name, prefix, hasHooks }: NewProvider): string {
   const hookUrl = hasHooks ? `, "webhook_url": "'$HOOK_URL'"` : "";
-  const found = hasHooks ? "by the poll that its hook causes" : "by polls alone";
   return `# ${name}
 
 MISSING: what the service is, with a link to its documentation, and its hosts in other regions.
 
-MISSING: the [one call](../../../docs/providers.md#one-call), where the adapter has \`submits\`, which stands before everything else.
+MISSING: the [one call](../../../docs/submit.md#one-call), where the adapter has \`submits\`, which stands before everything else.
 
 ## Register, submit, attach
 
@@ -150,25 +153,21 @@ curl $relay/v1/tasks/$ID/upstream -H "$auth" -d '{"provider": "${name}", "id": "
 
 ## Hooks, polls and links
 
-| provider | \`${name}\` |
+<!-- generated: facts -->
+
+<!-- end of facts -->
+
+| hooks proved by | ${hasHooks ? "nothing" : "it sends none"} |
 |---|---|
-| variables | \`${prefix}_API_KEY\`, \`${prefix}_BASE_URL\` |
-| its hooks are authenticated by | ${hasHooks ? "nothing" : "it sends none"} |
 | polling needs | key, job |
-| words for states | MISSING: the words of the examples |
-| the end of a job is found | ${found} |
-| the time of the end is stated in | nothing |
-| output links live | not documented |
-| a job can be polled for | not documented |
-| limit of polls | not documented |
+| states | MISSING: the words of the examples |
+| time of the end in | nothing |
 | [progress](../../../docs/providers.md#progress) | not stated |
 | [\`usage\`](../../../docs/providers.md#usage) | nothing |
-| a job is [canceled](../../../docs/providers.md#canceling-jobs) by | no call that stops a job is documented |
+| [canceled](../../../docs/providers.md#canceling-jobs) by | no call that stops a job is documented |
 
 MISSING: what its users must know: signatures, repeated hooks, limits, particular failures.
 
-## Sources
-
-Read on MISSING: the day, and the pages with their links.
+[Sources and real bodies](corpus/README.md)
 `;
 }

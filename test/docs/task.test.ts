@@ -4,22 +4,7 @@ import SECRETS_PAGE from "../../docs/secrets.md?raw";
 import { DEADLINE_EXTENSION, refundableMs } from "../../src/core/policy.ts";
 import { OUTCOMES } from "../../src/core/record/outcome.ts";
 import { DAY_MS, HOUR_MS } from "../../src/core/time.ts";
-import { taskView } from "../../src/core/views/task-view.ts";
-import {
-  ACCOUNT,
-  aFinishedTask,
-  anOpenTask,
-  aRegistration,
-  BODY,
-  POLICY,
-} from "../core/builders.ts";
-import { credits } from "../core/credit-builders.ts";
-import { UPSTREAM } from "../core/upstream-builders.ts";
-
-const { registration } = aRegistration({ metadata: { order: 7 } });
-const common = { account: ACCOUNT, upstream: UPSTREAM, registration, credits: credits() };
-const failure = { category: "timeout", retryable: true } as const;
-const failed = { ...common, body: '{"error":{}}', failure, usage: { total_tokens: 1 } };
+import { POLICY } from "../core/builders.ts";
 
 /** Returns the codes in the first column of the rows that follow a line of docs/api.md, up to the next heading. */
 function namesIn(heading: string): readonly string[] {
@@ -27,17 +12,6 @@ function namesIn(heading: string): readonly string[] {
   const [text = ""] = section.split(/\n##+ /);
   return [...text.matchAll(/^\| `(\w+)` \|/gm)].map(([, name = ""]) => name);
 }
-
-it("docs/api.md explains every field that a task shows to the operator", () => {
-  const views = [
-    taskView(anOpenTask(common), "operator", 50),
-    taskView(aFinishedTask({ ...common, body: BODY }), "operator"),
-    taskView(aFinishedTask(failed), "operator"),
-  ];
-  const shown = views.flatMap((view) => Object.keys(JSON.parse(view)));
-  const explained = namesIn("## The task");
-  expect([...new Set(shown)].filter((name) => !explained.includes(name))).toEqual([]);
-});
 
 it("docs/api.md explains every outcome that a callback attempt can have, and no other", () => {
   expect(namesIn("| outcome | meaning |")).toEqual(OUTCOMES);

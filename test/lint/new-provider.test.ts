@@ -19,11 +19,11 @@ it("no adapter, example, page or corpus still has a placeholder that npm run pro
 });
 
 it.each([
-  ["with hooks", true, "by the poll that its hook causes"],
-  ["without hooks", false, "by polls alone"],
+  ["with hooks", true, "nothing"],
+  ["without hooks", false, "it sends none"],
 ])(
   "npm run providers:new --code writes the folder of a new provider %s, and adds the provider to every hand-written list",
-  (_, hasHooks, finding) => {
+  (_, hasHooks, proof) => {
     const provider: NewProvider = { name: "a-b", identifier: "aB", prefix: "A_B", hasHooks };
     const files = filesOf(provider, new Map(LISTS.map((path) => [path, read(path)])));
     const folder = "src/providers/a-b";
@@ -31,9 +31,7 @@ it.each([
       (name) => `${folder}/${name}`,
     );
     expect([...files.keys()]).toEqual([...written, ...LISTS]);
-    expect(files.get(`${folder}/README.md`)).toContain(
-      `| the end of a job is found | ${finding} |`,
-    );
+    expect(files.get(`${folder}/README.md`)).toContain(`| hooks proved by | ${proof} |`);
     const added = LISTS.map((path) => {
       const before = read(path).split("\n");
       const after = files.get(path)?.split("\n") ?? [];

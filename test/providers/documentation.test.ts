@@ -1,9 +1,7 @@
 import { describe, expect, it } from "vitest";
 import README from "../../README.md?raw";
 import PROVIDERS_PAGE from "../../docs/providers.md?raw";
-import { findingOf, providersDoc, variablesOf } from "../../scripts/docs/providers.ts";
-import { HOUR_MS } from "../../src/core/time.ts";
-import { documentedLimits } from "../../src/providers/documented-limits.ts";
+import { PROVIDER_PAGES, providersDoc } from "../../scripts/docs/providers.ts";
 import { parseDeclaration } from "../../src/providers/generic/declaration.ts";
 import { phaseIn, progressIn, type Observation } from "../../src/providers/observation.ts";
 import type { NamedProvider, UpstreamProvider } from "../../src/providers/provider.ts";
@@ -16,7 +14,7 @@ import type {
 import { declared } from "./adapters.ts";
 import { DECLARATIONS, OWN_DECLARATIONS } from "./declarations.ts";
 import { EXAMPLES, examplesIn, submitExamplesIn } from "./examples.ts";
-import { PAGES, pageOf, titleOf } from "./pages.ts";
+import { corpusPageOf, PAGES, pageOf, titleOf } from "./pages.ts";
 import { readHook, readPoll } from "./readings.ts";
 
 const providers = [...PROVIDERS.values()];
@@ -73,12 +71,12 @@ describe.each(providers.map((provider) => ({ name: provider.name, provider })))(
       if (provider.submits !== undefined) expect(provider.submits.target(path)).not.toBeNull();
     });
 
-    it(`the documentation page of ${name} names the configuration variables of this provider`, () => {
-      expect(codes(factOf(page, "variables"))).toEqual(variablesOf(provider));
+    it(`the documentation page of ${name} has the table that npm run docs makes of its adapter: variables, how the end of a job is found, how long links and jobs live (in bold below an hour), limits of polls`, () => {
+      expect(PROVIDER_PAGES.get(`src/providers/${name}/README.md`)?.(page)).toBe(page);
     });
 
     it(`the documentation page of ${name} says how the relay knows that a hook is really from the provider`, () => {
-      const text = factOf(page, "its hooks are authenticated by");
+      const text = factOf(page, "hooks proved by");
       expect(text).toMatch(wordingOf(provider));
       const secret = provider.variables.webhookSecret;
       if (secret !== undefined) expect(codes(text)).toEqual([secret]);
@@ -95,25 +93,16 @@ describe.each(providers.map((provider) => ({ name: provider.name, provider })))(
           ? []
           : [`${phase}: ${observation.state}`];
       });
-      const stated = factOf(page, "words for states")
+      const stated = factOf(page, "states")
         .split("; ")
         .flatMap((group) => codes(group).map((word) => `${group.split(":")[0]}: ${word}`));
       expect(stated.toSorted()).toEqual([...new Set(words)].toSorted());
     });
 
-    it(`the documentation page of ${name} says how the relay finds the time at which a job ended, and whether hooks and answers to polls state it`, () => {
-      expect(factOf(page, "the end of a job is found")).toBe(findingOf(provider));
-      expect(factOf(page, "the time of the end is stated in")).toBe(
+    it(`the documentation page of ${name} says whether hooks and answers to polls state the time at which a job ended`, () => {
+      expect(factOf(page, "time of the end in")).toBe(
         sourcesOf(hookExamples.some(isTimed), pollExamples.some(isTimed)) || "nothing",
       );
-    });
-
-    it(`the documentation page of ${name} says how long links to outputs work (in bold below an hour), how long a job can be polled, and how often`, () => {
-      const { linkLife, jobLife, polls: rate } = documentedLimits(provider);
-      const names = ["output links live", "a job can be polled for", "limit of polls"];
-      // The cell may contain a remark after the fact.
-      const facts = names.map((each) => factOf(page, each).replace(/(;| \(|, as ).*/, ""));
-      expect(facts).toEqual([dying(provider) ? `**${linkLife}**` : linkLife, jobLife, rate]);
     });
 
     it(`the documentation page of ${name} says which numbers of a job's usage its hooks, its answers to polls and its answers to calls state`, () => {
@@ -136,7 +125,7 @@ describe.each(providers.map((provider) => ({ name: provider.name, provider })))(
     });
 
     it(`the documentation page of ${name} says which call cancels a job, or that none is documented`, () => {
-      const text = factOf(page, "a job is canceled by");
+      const text = factOf(page, "canceled by");
       const [canceling] = examples.flatMap(({ cancels }) => cancels ?? []);
       if (canceling === undefined) expect(text).toMatch(/^no call that stops a job is documented/);
       else {
@@ -161,8 +150,9 @@ describe.each(providers.map((provider) => ({ name: provider.name, provider })))(
         expect(hosts).toContain(url);
     });
 
-    it(`the documentation page of ${name} names the pages that its facts are from, and when they were read`, () => {
-      const [, sources = ""] = page.split("\n## Sources\n");
+    it(`the documentation page of ${name} links to the page of its corpus, which names the pages that the facts are from, and when they were read`, () => {
+      expect(page).toContain("](corpus/README.md)");
+      const [, sources = ""] = corpusPageOf(name).split("\n## Sources\n");
       expect(sources).toMatch(/^\nRead on 20\d\d-\d\d-\d\d: ./);
       expect(sources).toContain("](https://");
     });
@@ -243,11 +233,6 @@ function shownField(parameter: string): string {
   const name = parameter.split(".").at(-1) ?? "";
   const value = `"'$HOOK_URL'"`;
   return name.endsWith("[]") ? `"${name.slice(0, -2)}": [${value}]` : `"${name}": ${value}`;
-}
-
-/** Tells whether the links of a provider can expire within an hour, before a client has opened them. */
-function dying({ linkLife }: UpstreamProvider): boolean {
-  return linkLife !== null && linkLife !== "stated" && linkLife.minMs < HOUR_MS;
 }
 
 function isTimed({ means }: HookExample | PollExample): boolean {

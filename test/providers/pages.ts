@@ -17,6 +17,17 @@ export function pageOf(name: string): string {
   return page;
 }
 
+const CORPUS_READMES = import.meta.glob<string>(["../../src/providers/*/corpus/README.md"], {
+  eager: true,
+  import: "default",
+  query: "?raw",
+});
+
+/** Returns the page of the corpus of a provider, empty where there is none. */
+export function corpusPageOf(name: string): string {
+  return CORPUS_READMES[`../../src/providers/${name}/corpus/README.md`] ?? "";
+}
+
 /** Returns the first heading of the page of a provider. */
 export function titleOf(name: string): string {
   return /^# (.*)$/m.exec(pageOf(name))?.[1] ?? "";

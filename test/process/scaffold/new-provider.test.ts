@@ -44,7 +44,7 @@ it("npm run check passes with the files of npm run providers:new --code; of the 
     `a report of ${name} that names the state of a job with an unknown word does not end the task, whatever else it contains`,
     `the documentation page of ${name} describes the provider before its only example of a call, whose path starts a job`,
     `the folder corpus of ${name}, a provider that the documentation lists, has at least eight real bodies of hooks or answers`,
-    `the documentation page of ${name} names the pages that its facts are from, and when they were read`,
+    `the documentation page of ${name} links to the page of its corpus, which names the pages that the facts are from, and when they were read`,
   ]);
   const hooks = MEANINGS.map(
     (meaning) => `an example hook of acme-video is read as this report on its job: ${meaning}`,
