@@ -2,12 +2,14 @@ import { spawnSync } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { readdirSync, statSync, writeFileSync } from "node:fs";
 import { expect, it } from "vitest";
+import * as z from "zod";
 import { Client, OPERATOR_KEY } from "../harness/client.ts";
 import { forThisFile } from "../harness/for-this-file.ts";
 import { type Behaviour, Receiver } from "../harness/receiver.ts";
 import { blockOf, Installed } from "./installed.ts";
 
 const TASKS = "/var/lib/task-relay/tasks";
+const Listed = z.object({ id: z.string() });
 const down: Behaviour = { kind: "answer", status: 500 };
 const up: Behaviour = { kind: "answer", status: 204 };
 
@@ -38,7 +40,7 @@ it.skipIf(!isInstalled("systemd-analyze"))(
   },
 );
 
-it("a self-hosted relay calls local hosts only as workerd.capnp permits, survives kill -9, and keeps its tasks when the files of erased tasks are removed", async () => {
+it("a self-hosted relay calls local hosts only as workerd.capnp permits, survives kill -9, lists its tasks, and keeps them when the files of erased tasks are removed", async () => {
   installed.edit(
     "/etc/task-relay.env",
     "PUBLIC_URL",
@@ -62,6 +64,8 @@ it("a self-hosted relay calls local hosts only as workerd.capnp permits, survive
   await installed.kill9();
   await installed.start();
   expect((await client.settled(id)).callback).toMatchObject({ status: "delivered" });
+  const listed = async () => (await client.list("/v1/tasks", Listed)).map((task) => task.id);
+  await expect.poll(listed).toContain(id);
 
   await client.ask("DELETE", `/v1/tasks/${blocked}`);
   await installed.stop();
