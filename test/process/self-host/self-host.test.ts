@@ -2,6 +2,7 @@ import { spawnSync } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { readdirSync, statSync, writeFileSync } from "node:fs";
 import { expect, it } from "vitest";
+import * as z from "zod";
 import { Client, OPERATOR_KEY } from "../harness/client.ts";
 import { forThisFile } from "../harness/for-this-file.ts";
 import { isInstalled, skipWithout } from "../harness/program.ts";
@@ -10,6 +11,7 @@ import { S3_PROGRAM, S3Server } from "../harness/s3-server.ts";
 import { blockOf, Installed } from "./installed.ts";
 
 const TASKS = "/var/lib/task-relay/tasks";
+const Listed = z.object({ id: z.string() });
 const down: Behaviour = { kind: "answer", status: 500 };
 const up: Behaviour = { kind: "answer", status: 204 };
 
@@ -57,7 +59,7 @@ it("a self-hosted relay reaches a store of outputs at a private address, with th
   }
 });
 
-it("a self-hosted relay calls local hosts only as workerd.capnp permits, survives kill -9, and keeps its tasks when the files of erased tasks are removed", async () => {
+it("a self-hosted relay calls local hosts only as workerd.capnp permits, survives kill -9, lists its tasks, and keeps them when the files of erased tasks are removed", async () => {
   installed.edit(
     "/etc/task-relay.env",
     "PUBLIC_URL",
@@ -81,6 +83,8 @@ it("a self-hosted relay calls local hosts only as workerd.capnp permits, survive
   await installed.kill9();
   await installed.start();
   expect((await client.settled(id)).callback).toMatchObject({ status: "delivered" });
+  const listed = async () => (await client.list("/v1/tasks", Listed)).map((task) => task.id);
+  await expect.poll(listed).toContain(id);
 
   await client.ask("DELETE", `/v1/tasks/${blocked}`);
   await installed.stop();
