@@ -4,7 +4,9 @@ import { readdirSync, statSync, writeFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { Client, OPERATOR_KEY } from "../harness/client.ts";
 import { forThisFile } from "../harness/for-this-file.ts";
+import { isInstalled, skipWithout } from "../harness/program.ts";
 import { type Behaviour, Receiver } from "../harness/receiver.ts";
+import { S3_PROGRAM, S3Server } from "../harness/s3-server.ts";
 import { blockOf, Installed } from "./installed.ts";
 
 const TASKS = "/var/lib/task-relay/tasks";
@@ -16,7 +18,6 @@ const receiver = await forThisFile(Receiver.start());
 const client = new Client(installed);
 const variables = `OPERATOR_KEYS="${OPERATOR_KEY} `;
 installed.edit("/etc/task-relay.env", 'OPERATOR_KEYS="', variables);
-const isInstalled = (command: string) => spawnSync(command, ["-h"]).error === undefined;
 const noted = (command: string) =>
   isInstalled(command) ? "" : ` (skipped: ${command} is not installed)`;
 
@@ -37,6 +38,24 @@ it.skipIf(!isInstalled("systemd-analyze"))(
     expect([status, stdout, stderr]).toEqual([0, "", ""]);
   },
 );
+
+it("a self-hosted relay reaches a store of outputs at a private address, with the networks of workerd.capnp as they are", async ({
+  skip,
+}) => {
+  skipWithout([S3_PROGRAM], skip);
+  await using store = await S3Server.start();
+  const settings = Object.entries(store.vars)
+    .map(([name, value]) => `${name}=${value}\n`)
+    .join("");
+  installed.edit("/etc/task-relay.env", "PUBLIC_URL", `${settings}PUBLIC_URL`);
+  try {
+    await installed.start();
+    const { json } = await client.ask("GET", "/healthz");
+    expect(json).toMatchObject({ configuration: { OUTPUTS: true }, store: { fault: null } });
+  } finally {
+    installed.edit("/etc/task-relay.env", settings, "");
+  }
+});
 
 it("a self-hosted relay calls local hosts only as workerd.capnp permits, survives kill -9, and keeps its tasks when the files of erased tasks are removed", async () => {
   installed.edit(
