@@ -86,7 +86,10 @@ it("a poll whose answer contains the output as a file fails the task at once whe
   expect(await polled(named("replicate"), [body], RULES)).toMatchObject({
     news: {
       status: "failed",
-      error: { code: "output_needs_store", message: expect.stringContaining("OUTPUTS") },
+      error: {
+        code: "output_needs_store",
+        message: expect.stringContaining("where it has a bucket"),
+      },
       failure: { retryable: false },
     },
   });
