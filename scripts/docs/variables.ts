@@ -189,6 +189,12 @@ const OPERATORS = {
     meaning:
       "the plan of the Cloudflare account: with `free` a run of the cron trigger makes at most 50 queries of D1 in place of 1,000, and leaves the rest to the next runs, and the index counts as full at 500 MB in place of 10 GB. `npm run setup -- --plan free` sets it",
   },
+  RATE_LIMITS: {
+    without: "`off`",
+    values: "`off`, or `default` and `NAME=number`, space-separated",
+    meaning:
+      "[rate limits](api.md#limits) for a relay without the platform's: `default` limits as the table says, `default LIMIT_SUBMITS=600` permits an account 600 submissions within 60 s. Each process counts by itself, exactly, from the first request of a key on. Where a rate limit is bound, the binding counts",
+  },
   INDEX_RETENTION_DAYS: {
     meaning:
       "how long a settled task stays in the [index](index.md); at most `RETENTION_DAYS`, which is the default where it is less than 7 days. A task whose callback failed stays for `RETENTION_DAYS`",

@@ -29,7 +29,8 @@ export function indexFindings(
 ): readonly Finding[] {
   const found = Stats.safeParse(stats.json).data;
   if (found === undefined) return [withoutStats(stats, isPlain)];
-  return [lagFinding(found), overdueFinding(found.index.overdue), sizeFinding(metrics.text, plan)];
+  const { overdue } = found.index;
+  return [lagFinding(found, isPlain), overdueFinding(overdue), sizeFinding(metrics.text, plan)];
 }
 
 function withoutStats({ status, json }: Answer, isPlain: boolean): Finding {
@@ -38,20 +39,24 @@ function withoutStats({ status, json }: Answer, isPlain: boolean): Finding {
     const how = isPlain ? "plain workerd has none" : "npm run setup -- --index on";
     return unchecked(`late alarms: there is no index (${how})`);
   }
-  return problem(
-    `index: the relay answered ${status} ${code ?? ""}`.trim(),
-    "check the D1 database: npx wrangler d1 info task-relay-index",
-  );
+  const cure = isPlain
+    ? "read the log, and check that the disk is not full"
+    : "check the D1 database: npx wrangler d1 info task-relay-index";
+  return problem(`index: the relay answered ${status} ${code ?? ""}`.trim(), cure);
 }
 
-function lagFinding({ counted_at: countedAt, index }: z.output<typeof Stats>): Finding {
+function lagFinding(
+  { counted_at: countedAt, index }: z.output<typeof Stats>,
+  isPlain: boolean,
+): Finding {
   // On a developer's machine nothing runs the cron trigger.
   if (countedAt === null) return ok("index: on; not counted yet, because no cron trigger has run");
   const { p95: p95Ms } = index.lag_ms;
   if (p95Ms === null) return ok("index: on; nothing was written in the last day");
   const text = `index: 95 % of the rows arrive within ${Math.ceil(p95Ms / 1000)} s`;
   if (p95Ms <= MAX_LAG_MS) return ok(text);
-  return problem(text, "bind the queue (npm run setup -- --queue), or split the index");
+  const cure = "bind the queue (npm run setup -- --queue), or split the index";
+  return problem(text, isPlain ? "read the log; the disk is slow or the machine is full" : cure);
 }
 
 type Overdue = z.output<typeof Stats>["index"]["overdue"];

@@ -19,7 +19,7 @@ export function configurationOf(config: Config, env: Env) {
   };
 }
 
-/** Returns, for `/healthz`, whether the binding of each rate limit exists, by the name of the rate limit. */
+/** Returns, for `/healthz`, whether each rate limit limits something, by the name of the rate limit. */
 function rateLimitsOf(env: Env) {
   return Object.fromEntries(RATE_LIMITS.map((name) => [name, env[name] !== undefined]));
 }
@@ -41,6 +41,7 @@ function settingsOf(config: Config) {
     PAUSED: config.paused,
     LOG: config.logsDetails ? "all" : "normal",
     PLAN: config.plan,
+    RATE_LIMITS: [...config.rateLimits].map((entry) => entry.join("=")).join(" "),
     ERROR_TEXT: config.isErrorTextGeneric ? "generic" : "upstream",
     INDEX_DB: config.isIndexed,
     INDEX_RETENTION_DAYS: config.indexRetentionMs / DAY_MS,
