@@ -108,15 +108,17 @@ it("a node refuses to start, and says why, with a wrong key of the store, withou
     expect(child.exitCode).toBe(1);
     return child.output;
   };
-  expect(await refusal({ AWS_SECRET_ACCESS_KEY: "wrong" })).toMatch(/403|denied|signature/i);
-  expect(await refusal({}, node.siteWith("cluster-bucket", "s3://none/cluster"))).toMatch(
-    /404|NoSuchBucket/i,
+  expect(await refusal({ AWS_SECRET_ACCESS_KEY: "wrong" })).toContain("403 SignatureDoesNotMatch");
+  expect(await refusal({}, node.siteWith("cluster-bucket", "s3://none/cluster"))).toContain(
+    "404 NoSuchBucket",
   );
-  expect(await refusal({}, node.siteWith("cluster-key", "short"))).toMatch(/key/);
+  expect(await refusal({}, node.siteWith("cluster-key", "short"))).toContain(
+    "cluster.key must be at least 32 bytes",
+  );
   expect(await refusal({}, node.siteWith("cluster-key", null))).toContain("/cluster-key");
   rmSync(node.disk, { recursive: true });
   mkdirSync(join(node.disk, "tasks"), { recursive: true });
   writeFileSync(join(node.disk, "tasks", "metadata.sqlite"), "");
   writeFileSync(join(node.disk, "tasks", `${"0".repeat(64)}.sqlite`), "");
-  expect(await refusal()).toMatch(/disk|before|localDisk/i);
+  expect(await refusal()).toContain("holds Durable Objects from before cluster mode");
 });
