@@ -22,9 +22,9 @@ it("in a cluster of three nodes behind the proxy of ops/haproxy.cfg, restarting 
   const client = new Client(cluster);
   const ids: string[] = [];
   const faults: unknown[] = [];
-  let isRestarting = true;
+  const restarts = new AbortController();
   const work = async () => {
-    while (isRestarting) {
+    while (!restarts.signal.aborted) {
       const id = randomUUID();
       try {
         await client.finish(receiver.at(`/${id}`, UP), id);
@@ -44,7 +44,7 @@ it("in a cluster of three nodes behind the proxy of ops/haproxy.cfg, restarting 
     // The proxy needs two answers of /ready, a second apart.
     await sleep(3_000);
   }
-  isRestarting = false;
+  restarts.abort();
   await Promise.all(working);
   expect(faults).toEqual([]);
   for (const id of ids) {

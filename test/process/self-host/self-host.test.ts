@@ -38,8 +38,8 @@ it.for([
   const added = `${unit}.d`;
   mkdirSync(added, { recursive: true });
   if (isCluster) {
-    const text = readFileSync(join(ROOT, "ops/cluster.conf"), "utf8");
-    writeFileSync(join(added, "cluster.conf"), installed.placed(text));
+    const settings = readFileSync(join(ROOT, "ops/cluster.conf"), "utf8");
+    writeFileSync(join(added, "cluster.conf"), installed.placed(settings));
   }
   const { status, stdout, stderr } = spawnSync("systemd-analyze", ["verify", unit], {
     encoding: "utf8",
