@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { copyFileSync, existsSync, mkdirSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { Refusal } from "../deploy/refusal.ts";
-import { BUNDLE, workerdBinary, writeRelease } from "./release.ts";
+import { BUNDLE, workerdPath, writeRelease } from "./release.ts";
 
 const root = join(import.meta.dirname, "../..");
 /** Certificates of public authorities on Debian and its relatives, without which workerd does not start. */
@@ -24,7 +24,7 @@ export function writeImageContext(directory: string, bundle = BUNDLE): void {
   mkdirSync(join(files, DATA), { recursive: true });
   writeRelease(join(files, "opt/task-relay"), bundle);
   copyInto(files, CERTIFICATES, "install the package ca-certificates");
-  for (const library of librariesOf(workerdBinary())) copyInto(files, library, "");
+  for (const library of librariesOf(workerdPath)) copyInto(files, library, "");
   mkdirSync(join(files, "etc/task-relay"));
   copyFileSync(join(root, "ops/allow.capnp"), join(files, "etc/task-relay/allow.capnp"));
   writeFileSync(join(files, "etc/nsswitch.conf"), "hosts: files dns\n");

@@ -9,11 +9,9 @@ const root = join(import.meta.dirname, "../..");
 export const BUNDLE = join(root, "dist/index.js");
 const FILES = ["files.js", "new-connections.js", "workerd.capnp", "workerd-cluster.capnp"];
 
-/** Returns the path of workerd for this machine. */
-export function workerdBinary(): string {
-  const require = createRequire(import.meta.url);
-  return z.object({ default: z.string() }).parse(require("workerd")).default;
-}
+const require = createRequire(import.meta.url);
+/** Path of workerd for this machine. */
+export const workerdPath = z.object({ default: z.string() }).parse(require("workerd")).default;
 
 /**
  * Fills a directory with what a machine of one's own has in `/opt/task-relay`: workerd, its configurations, the relay and
@@ -29,6 +27,6 @@ export function writeRelease(directory: string, bundle = BUNDLE): void {
   for (const file of FILES) copyFileSync(join(root, "ops", file), join(directory, file));
   copyFileSync(bundle, join(directory, "index.js"));
   cpSync(join(root, "public"), join(directory, "public"), { recursive: true });
-  copyFileSync(workerdBinary(), join(directory, "workerd"));
+  copyFileSync(workerdPath, join(directory, "workerd"));
   chmodSync(join(directory, "workerd"), 0o755);
 }
