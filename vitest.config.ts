@@ -26,8 +26,11 @@ const OUTPUTS = {
   d1Databases: ["SHARD_1"],
 };
 
-/** Further databases, which a test binds as shards of the index. */
-const SHARDS = ["SHARD_1", "SHARD_2"];
+/** The tests of the index, which run once with D1 and once with the object. */
+const INDEX_TESTS = ["test/index/*.test.ts"];
+/** What both bind: a bucket, and further databases, which a test binds as shards of the index. */
+const INDEX = { r2Buckets: ["FILES"], d1Databases: ["SHARD_1", "SHARD_2"] };
+const INDEX_OBJECT = { INDEX_OBJECT: { className: "IndexObject", useSQLite: true } };
 
 /** They wait for alarms and polls far more than they work, so all of them run at once. */
 const WAITING_TESTS = [
@@ -68,7 +71,7 @@ if (mkdirSync(wranglerDirectory, { recursive: true }) !== undefined) {
   process.on("exit", () => rmSync(wranglerDirectory, { recursive: true, force: true }));
 }
 
-// `npm test` runs core, fuzz, worker, index, outputs, smoke and simulation; `npm run test:browser` runs browser;
+// `npm test` runs core, fuzz, worker, index, index-object, outputs, smoke and simulation; `npm run test:browser` runs browser;
 // `npm run test:long` runs the others, and fuzz and simulation at full scale.
 export default defineConfig({
   test: {
@@ -84,12 +87,14 @@ export default defineConfig({
       // replaces; those of the index empty its tables.
       workerd("worker", ["test/worker/{,mcp/}*.test.ts"], false, { isolate: false }),
       workerd("worker-long", ["test/worker/long/*.test.ts"], false),
+      workerd("index", INDEX_TESTS, true, { isolate: false }, INDEX),
+      // The same tests on the other store of the index, and those of that store.
       workerd(
-        "index",
-        ["test/index/*.test.ts"],
-        true,
+        "index-object",
+        [...INDEX_TESTS, "test/index-object/*.test.ts"],
+        false,
         { isolate: false },
-        { r2Buckets: ["FILES"] },
+        { ...INDEX, durableObjects: INDEX_OBJECT },
       ),
       workerd("outputs", ["test/outputs/*.test.ts"], false, { isolate: false }, OUTPUTS),
       // All files of a worker share one browser.
@@ -141,12 +146,9 @@ function workerd(
 ) {
   const given = { hasIndex, hasLimits: false, hasOutputs: false };
   const wrangler = { configPath: copyWranglerConfig(wranglerDirectory, given) };
-  const d1Databases = hasIndex ? SHARDS : [];
   const setupFiles = ["test/worker/storage-limit.ts"];
   return {
-    plugins: [
-      cloudflareTest({ wrangler, miniflare: { bindings: BINDINGS, d1Databases, ...further } }),
-    ],
+    plugins: [cloudflareTest({ wrangler, miniflare: { bindings: BINDINGS, ...further } })],
     test: { name, include, setupFiles, testTimeout: 60_000, maxWorkers: 2, ...options },
   };
 }

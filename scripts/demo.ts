@@ -21,6 +21,7 @@ import {
 } from "./demo/restarted.ts";
 import { ACCOUNT, COMPLETED, createAccount, finish, seed } from "./demo/seed.ts";
 import { statesOf } from "./demo/states.ts";
+import { fireCron, startClock } from "./dev/clock.ts";
 import { startDemoRelay } from "./dev/demo-relay.ts";
 import { readDemoOptions, requireFreePort } from "./dev/port.ts";
 import { summaryOf } from "./dev/summary.ts";
@@ -121,10 +122,11 @@ async function showStates(ids: readonly string[]): Promise<void> {
 
 /**
  * Prints where the console is and the keys that log in. Fires the cron trigger first, which makes the counts that the
- * console shows.
+ * console shows, and from then on each minute.
  */
 async function showConsole(): Promise<void> {
-  await fetch(`${relay.origin}/cdn-cgi/handler/scheduled?cron=*/10+*+*+*+*`);
+  await fireCron(relay.origin);
+  startClock(relay.origin);
   say("7. The console shows them to you and to the account.");
   say("   Its lists get open tasks half a minute after their registration.");
   show("Console", `${relay.origin}/`);

@@ -2,6 +2,7 @@
 // go to `wrangler dev`.
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { startClock } from "./dev/clock.ts";
 import { requireFreePort } from "./dev/port.ts";
 import { startArguments } from "./dev/start-arguments.ts";
 import { isAnsweringSoon, keyLine, summaryOf } from "./dev/summary.ts";
@@ -24,10 +25,11 @@ else console.log(keyLine());
 process.exitCode = await relay.ended;
 
 /**
- * Prints the summary of the relay once it answers; nothing when it never answers, because wrangler then prints
- * the reason.
+ * Prints the summary of the relay once it answers, and starts its clock; does nothing when it never answers, because
+ * wrangler then prints the reason.
  */
 async function report({ child }: WranglerDev, origin: string): Promise<void> {
-  const isAnswering = await isAnsweringSoon(child, origin);
-  if (isAnswering) console.log(await summaryOf(origin).catch(keyLine));
+  if (!(await isAnsweringSoon(child, origin))) return;
+  startClock(origin);
+  console.log(await summaryOf(origin).catch(keyLine));
 }

@@ -5,8 +5,9 @@ import { CallObject as Call } from "./objects/call/call-object.ts";
 import { WorkerEntrypoint } from "cloudflare:workers";
 import { answerBound } from "./service-binding.ts";
 import { runScheduled, stepsOf } from "./cron/cron.ts";
-import { consume } from "./index-db/index-row-queue.ts";
 import { DigestObject as Digest } from "./objects/digest-object.ts";
+import { IndexObject as Index } from "./objects/index/index-object.ts";
+import { consume } from "./objects/index/index-row-consumer.ts";
 import { OutputObject as Output } from "./objects/output/output-object.ts";
 import { QueueObject as Queue } from "./objects/queue/queue-object.ts";
 import { rehearse } from "./rehearsal.ts";
@@ -61,6 +62,12 @@ export class QueueObject extends Queue {
 export class DigestObject extends Digest {
   constructor(ctx: DurableObjectState) {
     super(ctx, env);
+  }
+}
+
+export class IndexObject extends Index {
+  constructor(ctx: DurableObjectState) {
+    super(ctx, env, () => runScheduled(env, Date.now()));
   }
 }
 

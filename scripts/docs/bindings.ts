@@ -50,7 +50,7 @@ export const BINDINGS: Readonly<Record<string, Binding>> = {
   INDEX_DB: {
     type: "D1 database",
     purpose:
-      "lists, statistics, bulk redelivery; wrangler creates it at the first deploy, near the machine that deploys. To choose its place (`LOCATION_HINT` and `JURISDICTION` place only objects), create it before: `npx wrangler d1 create task-relay-index --location weur` (or `--jurisdiction eu`), and add its `database_id`. `INDEX_DB_1`, `INDEX_DB_2` … are [shards of the index](index.md#size) by time",
+      "lists, statistics, bulk redelivery; wrangler creates it at the first deploy, near the machine that deploys. To choose its place (`LOCATION_HINT` and `JURISDICTION` place only objects), create it before: `npx wrangler d1 create task-relay-index --location weur` (or `--jurisdiction eu`), and add its `database_id`. `INDEX_DB_1`, `INDEX_DB_2` … are [shards of the index](index.md#size) by time. On plain workerd the Durable Object `INDEX_OBJECT` [takes its place](index.md#in-an-object)",
   },
   INDEX_QUEUE: {
     type: "queue",

@@ -4,10 +4,10 @@ import { Variables } from "../../src/config/variables.ts";
 type Shape = typeof Variables.shape;
 
 /**
- * Name of a variable or secret that has a description. `INDEX_DB` and `OUTPUTS` have none, because they are bindings and
- * no variables; `CONNECTIONS` is added, because it is not read by the schema.
+ * Name of a variable or secret that has a description. `INDEX_DB`, `INDEX_OBJECT` and `OUTPUTS` have none, because they
+ * are bindings and no variables; `CONNECTIONS` is added, because it is not read by the schema.
  */
-type VariableName = Exclude<keyof Shape, "INDEX_DB" | "OUTPUTS"> | "CONNECTIONS";
+type VariableName = Exclude<keyof Shape, "INDEX_DB" | "INDEX_OBJECT" | "OUTPUTS"> | "CONNECTIONS";
 
 /** Describes a variable for the documentation. The code that reads the variable states its default and its values. */
 interface Entry {

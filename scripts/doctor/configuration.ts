@@ -10,6 +10,7 @@ const Health = z.looseObject({
     ALLOW_LOCAL_CALLBACKS: z.boolean(),
     PAUSED: z.boolean(),
     PLAN: z.enum(["paid", "free"]),
+    INDEX_OBJECT: z.boolean().default(false),
     PUBLIC_URL: z.string().nullable(),
     secrets: z.record(z.string(), z.int()),
     OUTPUTS: z.boolean(),

@@ -57,7 +57,8 @@ export async function examine(examination: Examination): Promise<readonly Findin
   const { callback, times } = await sendCallback(examination, ALLOW_LOCAL_CALLBACKS);
   const isPlain = isOnPlainWorkerd(health);
   const [stats, metrics] = [await relay.ask("/v1/stats"), await relay.ask("/metrics")];
-  const index = indexFindings(stats, metrics, health.configuration.PLAN, isPlain);
+  const { PLAN: plan, INDEX_OBJECT: isIndexInObject } = health.configuration;
+  const index = indexFindings(stats, metrics, { plan, isIndexInObject }, isPlain);
   const settings = configurationFindings(health, examination);
   const offers = await checkOffers(relay, health.without_key, applying(isPlain));
   const rules = isPlain ? [] : await bucketFindings(examination, health.configuration.OUTPUTS);

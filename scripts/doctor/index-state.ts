@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { FILLING_SHARE, MAX_INDEX_BYTES } from "../../src/index-db/limits.ts";
+import { FILLING_SHARE, maxIndexBytes } from "../../src/index-db/limits.ts";
 import { type Finding, ok, problem, unchecked } from "./finding.ts";
 import type { Answer } from "./relay.ts";
 
@@ -12,51 +12,58 @@ const Stats = z.looseObject({
 });
 const Refusal = z.looseObject({ code: z.string() });
 const MAX_LAG_MS = 60_000;
-type Plan = keyof typeof MAX_INDEX_BYTES;
 
 /**
  * Checks the index of the relay: how long after a change of a task its row is written, how many tasks are
  * overdue for a change that their alarm should have made, and the size of the largest database.
  * @param metrics the answer of `GET /metrics`.
- * @param plan plan of the Cloudflare account.
- * @param isPlain true for a relay in plain workerd, which has no index.
+ * @param store plan of the Cloudflare account, and whether an object stores the index, as on plain workerd.
+ * @param isPlain true for a relay in plain workerd.
  */
 export function indexFindings(
   stats: Answer,
   metrics: Answer,
-  plan: Plan,
+  store: Parameters<typeof maxIndexBytes>[0],
   isPlain = false,
 ): readonly Finding[] {
   const found = Stats.safeParse(stats.json).data;
   if (found === undefined) return [withoutStats(stats, isPlain)];
-  const { overdue } = found.index;
-  return [lagFinding(found, isPlain), overdueFinding(overdue), sizeFinding(metrics.text, plan)];
+  return [
+    lagFinding(found, isPlain),
+    overdueFinding(found.index.overdue),
+    sizeFinding(metrics.text, maxIndexBytes(store)),
+  ];
 }
 
 function withoutStats({ status, json }: Answer, isPlain: boolean): Finding {
   const code = Refusal.safeParse(json).data?.code;
   if (code === "index_disabled") {
-    const how = isPlain ? "plain workerd has none" : "npm run setup -- --index on";
+    const how = isPlain
+      ? "bind INDEX_OBJECT as in ops/workerd.capnp"
+      : "npm run setup -- --index on";
     return unchecked(`late alarms: there is no index (${how})`);
   }
-  const cure = isPlain
-    ? "read the log, and check that the disk is not full"
-    : "check the D1 database: npx wrangler d1 info task-relay-index";
-  return problem(`index: the relay answered ${status} ${code ?? ""}`.trim(), cure);
+  return problem(
+    `index: the relay answered ${status} ${code ?? ""}`.trim(),
+    isPlain
+      ? "read the log for index.unreachable, and look at the disk"
+      : "check the D1 database: npx wrangler d1 info task-relay-index",
+  );
 }
 
 function lagFinding(
   { counted_at: countedAt, index }: z.output<typeof Stats>,
   isPlain: boolean,
 ): Finding {
-  // On a developer's machine nothing runs the cron trigger.
-  if (countedAt === null) return ok("index: on; not counted yet, because no cron trigger has run");
+  if (countedAt === null) return ok("index: on; not counted yet");
   const { p95: p95Ms } = index.lag_ms;
   if (p95Ms === null) return ok("index: on; nothing was written in the last day");
   const text = `index: 95 % of the rows arrive within ${Math.ceil(p95Ms / 1000)} s`;
   if (p95Ms <= MAX_LAG_MS) return ok(text);
-  const cure = "bind the queue (npm run setup -- --queue), or split the index";
-  return problem(text, isPlain ? "read the log; the disk is slow or the machine is full" : cure);
+  const cure = isPlain
+    ? "look at the load of the machine and its disk"
+    : "bind the queue (npm run setup -- --queue), or split the index";
+  return problem(text, cure);
 }
 
 type Overdue = z.output<typeof Stats>["index"]["overdue"];
@@ -70,16 +77,15 @@ function overdueFinding({ tasks, oldest_age_ms: oldestMs }: Overdue): Finding {
   );
 }
 
+const megabytes = (bytes: number) => `${Math.ceil(bytes / 1_000_000).toLocaleString("en")} MB`;
+
 /** Checks the size of the largest database of the index, as the text of `GET /metrics` states it. */
-function sizeFinding(metrics: string, plan: Plan): Finding {
+function sizeFinding(metrics: string, maxBytes: number): Finding {
   const sizes = [...metrics.matchAll(/^task_relay_index_bytes(?:\{[^}]*\})? (\d+)/gm)];
   if (sizes.length === 0) return unchecked("index size: this relay does not report it");
   const largest = Math.max(...sizes.map(([, bytes]) => Number(bytes)));
-  const maxBytes = MAX_INDEX_BYTES[plan];
-  const [size, most] = [largest, maxBytes].map((bytes) =>
-    Math.ceil(bytes / 1_000_000).toLocaleString("en"),
-  );
-  const text = `index size: ${size} MB of ${most} MB`;
+  const most = maxBytes === Infinity ? "" : ` of ${megabytes(maxBytes)}`;
+  const text = `index size: ${megabytes(largest)}${most}`;
   if (largest < FILLING_SHARE * maxBytes) return ok(text);
   return problem(text, "keep rows for fewer days, or split the index (docs/index.md)");
 }

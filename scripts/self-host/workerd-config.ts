@@ -23,14 +23,14 @@ export function workerdClusterConfig(): string {
   return CLUSTER_HEADER + configText({ isCluster: true }) + relayText();
 }
 
-/** Describes the relay, with every variable that has a meaning without Cloudflare and an index. */
+/** Describes the relay, with every variable that has a meaning without Cloudflare. */
 function relayText(): string {
   const described = Object.values(VARIABLE_GROUPS).flatMap((group) =>
     Object.entries(group).flatMap(([name, { aliases = [] }]) => [name, ...aliases]),
   );
   const ofProviders = [...PROVIDERS.values()].flatMap(({ variables }) => Object.values(variables));
   const variables = [...described, ...ofProviders].filter(
-    (name) => !/^(?:INDEX|SILENCE|JURISDICTION|LOCATION)/.test(name),
+    (name) => !/^(?:INDEX_SHARD|JURISDICTION|LOCATION)/.test(name),
   );
-  return workerText({ name: "relay", variables: [...new Set(variables)] });
+  return workerText({ name: "relay", variables: [...new Set(variables)], hasIndex: true });
 }

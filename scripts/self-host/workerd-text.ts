@@ -21,6 +21,8 @@ interface WorkerOptions extends Connections {
   readonly homeOf?: (binding: string) => string;
   /** Variables that workerd takes from its environment; the relay sees those that are missing as not set. */
   readonly variables: readonly string[];
+  /** True when an object stores the index; false by default, without an index. */
+  readonly hasIndex?: boolean;
   /** Further bindings, each an entry of a list in the text of workerd. */
   readonly bindings?: readonly string[];
 }
@@ -97,6 +99,9 @@ const newConnections :Workerd.Worker = (
 
 const linesOf = (entries: readonly string[]) => entries.map((entry) => `\n    ${entry},`).join("");
 
+/** The class of the object with the index, by its binding. */
+const INDEX_CLASS = { INDEX_OBJECT: "IndexObject" } as const;
+
 /** Modules of the relay; the first one answers the files of `public` before it. */
 const RELAY_MODULES = [
   `(name = "files.js", esModule = embed "files.js")`,
@@ -111,7 +116,7 @@ export function workerText(options: WorkerOptions): string {
   const modules = isRelay
     ? RELAY_MODULES
     : [`(name = "${name}.js", esModule = embed "${name}.js")`];
-  const classes = Object.entries(OBJECT_CLASSES);
+  const classes = Object.entries({ ...OBJECT_CLASSES, ...(options.hasIndex && INDEX_CLASS) });
   const namespace = (binding: string, className: string) =>
     `(name = "${binding}", durableObjectNamespace = (className = "${className}", serviceName = "${homeOf(binding)}")),`;
   const bindings = [

@@ -6,8 +6,10 @@ import { DEFAULT_INDEX_RETENTION_DAYS, type ParsedVariables } from "./variables.
 
 /** The part of the configuration that is about the index. Durations are in milliseconds. */
 export interface IndexConfig {
-  /** True when the relay has an index, because the database `INDEX_DB` is bound. */
+  /** True when the relay has an index, because the database `INDEX_DB` or the object `INDEX_OBJECT` is bound. */
   readonly isIndexed: boolean;
+  /** True when a Durable Object stores the index, because `INDEX_OBJECT` is bound. */
+  readonly isIndexInObject: boolean;
   /**
    * Time in milliseconds from the last change of a settled task to the deletion of its row from the index, at most
    * `retentionMs`. A task is settled when it has ended and neither an attempt of its callback nor a refund has still to
@@ -16,7 +18,10 @@ export interface IndexConfig {
   readonly indexRetentionMs: number;
   /** Time in milliseconds from the creation of a task to the first write of its row, while the task is open. */
   readonly firstRowDelayMs: number;
-  /** Names of the bound databases that together store the index (its shards), in order: `INDEX_DB`, `INDEX_DB_1` … */
+  /**
+   * Names of the bound D1 databases that together store the index (its shards), in order: `INDEX_DB`, `INDEX_DB_1` …
+   * None when an object stores it.
+   */
   readonly indexDatabases: readonly string[];
   /**
    * Time in milliseconds for which the rows of all new tasks go to one database of the index (a shard), before they go
@@ -26,6 +31,12 @@ export interface IndexConfig {
 }
 
 const SHARD = /^INDEX_DB_(.*)$/;
+
+const TWO_INDEXES: ConfigIssue = {
+  path: "INDEX_OBJECT",
+  message:
+    "must not be bound together with INDEX_DB, because the index has one place: remove one of the two bindings",
+};
 
 /**
  * Returns the configuration of the index from its variables and bindings, or the faults if these contradict each other.
@@ -37,15 +48,17 @@ export function parseIndexConfig(
   const indexRetentionMs =
     (data.INDEX_RETENTION_DAYS ?? Math.min(DEFAULT_INDEX_RETENTION_DAYS, data.RETENTION_DAYS)) *
     DAY_MS;
-  const isIndexed = data.INDEX_DB !== undefined;
+  const isInDatabase = data.INDEX_DB !== undefined;
+  const isIndexInObject = data.INDEX_OBJECT !== undefined;
   const shards = Object.keys(vars).filter(
     (name) => SHARD.test(name) && Reflect.get(vars, name) !== undefined,
   );
   const expected = shards.map((_, i) => `INDEX_DB_${i + 1}`);
-  const indexDatabases = isIndexed ? ["INDEX_DB", ...expected] : [];
+  const indexDatabases = isInDatabase ? ["INDEX_DB", ...expected] : [];
   const shardHours = data.INDEX_SHARD_HOURS;
   const indexShardMs = shardHours === null ? null : shardHours * HOUR_MS;
-  const misnumbered = numberingIssues(shards, expected, isIndexed);
+  if (isInDatabase && isIndexInObject) return failure([TWO_INDEXES]);
+  const misnumbered = numberingIssues(shards, expected, isInDatabase);
   if (misnumbered.length > 0) return failure(misnumbered);
   const issues = [
     ...retentionIssues(indexRetentionMs, data),
@@ -53,7 +66,14 @@ export function parseIndexConfig(
   ];
   if (issues.length > 0) return failure(issues);
   const firstRowDelayMs = data.INDEX_DELAY_S * SECOND_MS;
-  return success({ isIndexed, indexRetentionMs, firstRowDelayMs, indexDatabases, indexShardMs });
+  return success({
+    isIndexed: isInDatabase || isIndexInObject,
+    isIndexInObject,
+    indexRetentionMs,
+    firstRowDelayMs,
+    indexDatabases,
+    indexShardMs,
+  });
 }
 
 function retentionIssues(retentionMs: number, { RETENTION_DAYS }: ParsedVariables): ConfigIssue[] {
@@ -64,9 +84,9 @@ function retentionIssues(retentionMs: number, { RETENTION_DAYS }: ParsedVariable
 function numberingIssues(
   shards: readonly string[],
   expected: readonly string[],
-  isIndexed: boolean,
+  isInDatabase: boolean,
 ): ConfigIssue[] {
-  if (shards.length > 0 && !isIndexed) {
+  if (shards.length > 0 && !isInDatabase) {
     return [{ path: "INDEX_DB", message: "must be bound, because INDEX_DB_1 is" }];
   }
   const missing = expected.find((name) => !shards.includes(name));

@@ -91,6 +91,7 @@ export const Variables = z.object({
   OPERATOR_DIGEST_MINUTES: optionalNumber({ min: 1, max: 1440, unit: "minutes" }),
   SILENCE_MINUTES: optionalNumber({ min: 1, max: 10_080, unit: "minutes" }),
   INDEX_DB: z.optional(z.unknown()),
+  INDEX_OBJECT: z.optional(z.unknown()),
   INDEX_RETENTION_DAYS: optionalNumber(
     { min: 1, max: 365, unit: "days" },
     `${DEFAULT_INDEX_RETENTION_DAYS}`,

@@ -5,10 +5,11 @@ import { MINUTE_MS, SECOND_MS, toSeconds } from "../core/time.ts";
 import type { Env } from "../env.ts";
 import { ADD_TO_HOUR_QUERIES, addToHour, countHours } from "../index-db/count-hours.ts";
 import { sizeBytes } from "../index-db/database.ts";
+import type { IndexDatabase } from "../index-db/index-database.ts";
 import { runChecks } from "../index-db/expiry-checks.ts";
 import { lastEnd } from "../index-db/last-end.ts";
-import { ALMOST_FULL_SHARE, MAX_INDEX_BYTES } from "../index-db/limits.ts";
-import { type Shards, shardsOf } from "../index-db/shards.ts";
+import { ALMOST_FULL_SHARE, maxIndexBytes } from "../index-db/limits.ts";
+import type { Shards } from "../index-db/shards.ts";
 import { removeExpired } from "../index-db/sweep.ts";
 import { errorText, log } from "../lib/log.ts";
 import type { OperatorEvent } from "../outbound/operator-body.ts";
@@ -17,6 +18,7 @@ import { deploymentObject } from "../objects/object-names.ts";
 import { comparedRuntimeOf } from "../objects/placed-runtime.ts";
 import { sendOperatorEvent } from "../outbound/webhooks.ts";
 import { ExpiryCheck } from "../objects/task/expiry-check.ts";
+import { shardsOf } from "../objects/index/index-shards.ts";
 import { TimeBudget } from "../lib/time-budget.ts";
 import { withinTime } from "../lib/timeout.ts";
 import { STEP_BY_STEP } from "./cron-expression.ts";
@@ -42,7 +44,7 @@ interface Job {
   readonly env: Env;
   readonly shards: Shards;
   /** The databases of the index. Each run begins with another one. */
-  readonly databases: readonly D1Database[];
+  readonly databases: readonly IndexDatabase[];
   readonly runtime: Runtime;
   /** Time of the present cron trigger, in Unix milliseconds. */
   readonly now: number;
@@ -71,7 +73,7 @@ export interface Step {
   /** Work that the step does once, and not for each database. It returns undefined when this work is switched off. */
   readonly once?: (job: Job, budget: TimeBudget) => Promise<Counts | undefined>;
   /** Work that the step does for each database, one after the other. */
-  readonly each?: (db: D1Database, job: Job, budget: TimeBudget) => Promise<Counts>;
+  readonly each?: (db: IndexDatabase, job: Job, budget: TimeBudget) => Promise<Counts>;
   /** Event that is sent to the operator when the step fails or gets no answer. Absent when no event is sent. */
   readonly failure?: OperatorEvent & { readonly type: "index.lagging" };
 }
@@ -142,9 +144,12 @@ export async function runScheduled(
   const first = Math.floor(now / PERIOD_MS) % shards.databases.length;
   const databases = [...shards.databases.slice(first), ...shards.databases.slice(0, first)];
   const job = { env, shards, databases, runtime, now, expiryCheck: new ExpiryCheck(env) };
-  let left: number = MAX_QUERIES[runtime.config.plan];
+  const { plan, isIndexInObject } = runtime.config;
+  // An object limits no queries.
+  let left: number = isIndexInObject ? Infinity : MAX_QUERIES[plan];
   for (const step of steps) {
-    const budget = new TimeBudget(step.maxMs, Math.min(left, step.maxQueries[runtime.config.plan]));
+    const maxQueries = isIndexInObject ? Infinity : Math.min(left, step.maxQueries[plan]);
+    const budget = new TimeBudget(step.maxMs, maxQueries);
     const endsAt = Date.now() + step.maxMs + patienceMs;
     for (const work of worksOf(step, job, budget)) await runStep(step, work, job, endsAt);
     left -= budget.queries;
@@ -188,13 +193,13 @@ async function runStep(
   }
 }
 
-async function expire(db: D1Database, { runtime, now }: Job, budget: TimeBudget) {
+async function expire(db: IndexDatabase, { runtime, now }: Job, budget: TimeBudget) {
   const removed = await removeExpired(db, runtime.config, now, budget);
   return removed === null ? SKIPPED : { removed };
 }
 
 /** Checks that the Durable Objects of tasks whose rows were deleted from the index have erased the tasks. */
-async function checkExpiries(db: D1Database, { now, expiryCheck }: Job, budget: TimeBudget) {
+async function checkExpiries(db: IndexDatabase, { now, expiryCheck }: Job, budget: TimeBudget) {
   const before = expiryCheck.counts;
   if (!budget.take(ADD_TO_HOUR_QUERIES)) return SKIPPED;
   const isBegun = await runChecks(db, now, budget, (ids) => expiryCheck.check(ids));
@@ -209,7 +214,7 @@ async function checkExpiries(db: D1Database, { now, expiryCheck }: Job, budget: 
  * Counts the hours of one database again, and alerts the operator if the time or the queries were not enough for all of
  * them.
  */
-async function recount(db: D1Database, job: Job, budget: TimeBudget) {
+async function recount(db: IndexDatabase, job: Job, budget: TimeBudget) {
   const counted = await countHours(db, job.runtime.config.indexRetentionMs, job.now, budget);
   const event = { type: "index.lagging", overdue: 0, cause: "count_slow" } as const;
   if (counted === null || counted.left > 0) await alertOperator(event, "uncounted", job);
@@ -228,10 +233,10 @@ async function repair(job: Job, budget: TimeBudget) {
 }
 
 /** Measures the size of one database of the index, and alerts the operator if it is almost full. */
-async function measureSize(db: D1Database, job: Job, budget: TimeBudget) {
+async function measureSize(db: IndexDatabase, job: Job, budget: TimeBudget) {
   if (!budget.take(1)) return SKIPPED;
   const bytes = await sizeBytes(db);
-  const maxBytes = MAX_INDEX_BYTES[job.runtime.config.plan];
+  const maxBytes = maxIndexBytes(job.runtime.config);
   const event = { type: "index.full", bytes, max_bytes: maxBytes } as const;
   if (bytes >= ALMOST_FULL_SHARE * maxBytes) await alertOperator(event, "full", job);
   return { bytes };

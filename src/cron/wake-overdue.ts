@@ -3,6 +3,7 @@ import { MINUTE_MS } from "../core/time.ts";
 import type { Env } from "../env.ts";
 import { READY_QUERIES, takesRows } from "../index-db/database.ts";
 import type { Position } from "../index-db/list.ts";
+import type { IndexDatabase } from "../index-db/index-database.ts";
 import type { Shards } from "../index-db/shards.ts";
 import { overdueTasks } from "../index-db/overdue-tasks.ts";
 import { removeRows } from "../index-db/index-row-table.ts";
@@ -35,14 +36,14 @@ interface Run {
   readonly env: Env;
   readonly shards: Shards;
   /** The databases of the index, in the order in which they are searched. */
-  readonly databases: readonly D1Database[];
+  readonly databases: readonly IndexDatabase[];
   /** Time of the cron trigger, in Unix milliseconds. */
   readonly now: number;
 }
 
 /** A task that has not changed by its due time, and the database that has its row. */
 interface OverdueTask extends Position {
-  readonly db: D1Database;
+  readonly db: IndexDatabase;
 }
 
 /** The result of searching the index for overdue tasks. */
@@ -52,7 +53,7 @@ interface Search {
    * The databases that contain rows of overdue tasks, or are the right ones for these rows, and that accept rows at
    * present: they answer and are not full.
    */
-  readonly writable: ReadonlySet<D1Database>;
+  readonly writable: ReadonlySet<IndexDatabase>;
   /** Number of databases that were not searched, because the budget was too small. */
   readonly skipped: number;
 }
@@ -128,7 +129,7 @@ export async function wakeOverdue(run: Run, budget: TimeBudget) {
 async function searchOverdue({ shards, databases, now }: Run, budget: TimeBudget): Promise<Search> {
   const limit = Math.ceil(MAX_WOKEN / databases.length);
   const overdue: OverdueTask[] = [];
-  const tried = new Map<D1Database, boolean>();
+  const tried = new Map<IndexDatabase, boolean>();
   for (const [index, db] of databases.entries()) {
     if (!budget.take(1)) {
       return { overdue, writable: writableOf(tried), skipped: databases.length - index };
@@ -143,7 +144,7 @@ async function searchOverdue({ shards, databases, now }: Run, budget: TimeBudget
   return { overdue, writable: writableOf(tried), skipped: 0 };
 }
 
-function writableOf(tried: ReadonlyMap<D1Database, boolean>): ReadonlySet<D1Database> {
+function writableOf(tried: ReadonlyMap<IndexDatabase, boolean>): ReadonlySet<IndexDatabase> {
   return new Set([...tried].filter(([, takes]) => takes).map(([db]) => db));
 }
 

@@ -1,4 +1,5 @@
 import { onSchema } from "./database.ts";
+import type { IndexDatabase } from "./index-database.ts";
 
 export interface ListedAccount {
   readonly id: string;
@@ -10,7 +11,7 @@ export interface ListedAccount {
  * Adds an account to the list of accounts, which is stored in the first database of the index. Repeating the call
  * changes nothing.
  */
-export async function noteAccount(db: D1Database, account: ListedAccount): Promise<void> {
+export async function noteAccount(db: IndexDatabase, account: ListedAccount): Promise<void> {
   await onSchema(db, (database) =>
     database
       .prepare("INSERT OR IGNORE INTO listed_accounts (id, created_at) VALUES (?, ?)")
@@ -20,7 +21,7 @@ export async function noteAccount(db: D1Database, account: ListedAccount): Promi
 }
 
 /** Removes a deleted account from the list of accounts, which is stored in the first database of the index. */
-export async function forgetListedAccount(db: D1Database, id: string): Promise<void> {
+export async function forgetListedAccount(db: IndexDatabase, id: string): Promise<void> {
   await onSchema(db, (database) =>
     database.prepare("DELETE FROM listed_accounts WHERE id = ?").bind(id).run(),
   );
@@ -28,7 +29,7 @@ export async function forgetListedAccount(db: D1Database, id: string): Promise<v
 
 /** Lists accounts by ascending id, at most `limit`, starting after the id `after`. */
 export async function listAccountIds(
-  db: D1Database,
+  db: IndexDatabase,
   after: string,
   limit: number,
 ): Promise<readonly ListedAccount[]> {

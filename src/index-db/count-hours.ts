@@ -11,6 +11,7 @@ import {
 } from "./count-kinds.ts";
 import { ready, READY_QUERIES } from "./database.ts";
 import type { Position } from "./list.ts";
+import type { IndexDatabase } from "./index-database.ts";
 import { SUM_UP_DAY, SUM_UP_HOUR } from "./step-counts.ts";
 
 /**
@@ -192,7 +193,7 @@ export interface CountedHours {
  * @returns the numbers of hours; null when the budget was too small to look for hours.
  */
 export async function countHours(
-  db: D1Database,
+  db: IndexDatabase,
   retentionMs: number,
   now: number,
   budget: TimeBudget,
@@ -222,7 +223,7 @@ export async function countHours(
  * counted from the rows of tasks.
  */
 export async function addToHour(
-  db: D1Database,
+  db: IndexDatabase,
   kind: "expiry_lost",
   number: number,
   now: number,
@@ -240,7 +241,7 @@ export async function addToHour(
  * more, deletes the parts of unfinished counts and the marks that these hours must be counted.
  */
 async function removeOld(
-  database: D1Database,
+  database: IndexDatabase,
   keptSince: number,
   countedSince: number,
 ): Promise<void> {
@@ -272,7 +273,7 @@ function inTurn([newest, ...others]: readonly ListedHour[], now: number): readon
  * @returns false when the budget was too small.
  */
 async function countHour(
-  database: D1Database,
+  database: IndexDatabase,
   listed: ListedHour,
   now: number,
   budget: TimeBudget,
@@ -305,7 +306,7 @@ async function countHour(
  * Finds the last row of the next part of an hour (null for the last part), and the sums of the hour before it is
  * counted again. The totals are later raised by the difference to these sums.
  */
-async function locate(database: D1Database, { hour, createdAt, id }: Pass, partRows: number) {
+async function locate(database: IndexDatabase, { hour, createdAt, id }: Pass, partRows: number) {
   const [sums, ends] = await database.batch<Record<string, unknown>>([
     database.prepare(SUMS_OF_HOUR).bind(hour),
     database.prepare(END_OF_PART).bind(hour, createdAt, id, partRows - 1),
@@ -327,7 +328,7 @@ function positionOf(row: Record<string, unknown> | undefined): Position | null {
  * Counts one part of an hour and stores its counts.
  * @returns false when another count of the hour has counted this part in the meantime.
  */
-async function addPart(database: D1Database, pass: Pass, end: Position): Promise<boolean> {
+async function addPart(database: IndexDatabase, pass: Pass, end: Position): Promise<boolean> {
   const values = [...positionIn(pass), end.createdAt, end.id];
   const answers = await database.batch(
     [...ADD_PART, MOVE_ON].map((sql) => database.prepare(sql).bind(...values)),
@@ -339,7 +340,12 @@ async function addPart(database: D1Database, pass: Pass, end: Position): Promise
  * Counts the last part of an hour and replaces the counts of the hour, unless another count of the same hour has
  * replaced this one.
  */
-async function store(database: D1Database, pass: Pass, before: string, now: number): Promise<void> {
+async function store(
+  database: IndexDatabase,
+  pass: Pass,
+  before: string,
+  now: number,
+): Promise<void> {
   const { hour, hasParts } = pass;
   const position = positionIn(pass);
   await database.batch([

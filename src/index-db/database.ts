@@ -1,5 +1,6 @@
 import { errorText, log } from "../lib/log.ts";
 import { FIRST_VERSION, SCHEMA } from "./schema.ts";
+import type { IndexDatabase, IndexSession } from "./index-database.ts";
 
 /**
  * Time limit for a write to the index, in milliseconds. Other work, such as the answer to a request, does not wait
@@ -33,7 +34,7 @@ export class EarlierBuildError extends Error {
 
 // Databases whose schema this isolate knows to be complete. The set holds no promises: a request must not await a
 // promise of another.
-const complete = new WeakSet<D1Database>();
+const complete = new WeakSet<IndexDatabase>();
 
 /**
  * Runs `work` on a database of the index. When it fails because a table, a column or a database index is missing, the
@@ -44,8 +45,8 @@ const complete = new WeakSet<D1Database>();
  * `work` needs.
  */
 export async function onSchema<T>(
-  db: D1Database,
-  work: (db: D1Database) => Promise<T>,
+  db: IndexDatabase,
+  work: (db: IndexDatabase) => Promise<T>,
   steps = SCHEMA,
 ): Promise<T> {
   try {
@@ -64,7 +65,7 @@ export const READY_QUERIES = 2;
  * missing steps. Steps of a later release, which this build does not know, change nothing.
  * @throws EarlierBuildError when an earlier build has stored the database.
  */
-export async function ready(db: D1Database, steps = SCHEMA): Promise<D1Database> {
+export async function ready(db: IndexDatabase, steps = SCHEMA): Promise<IndexDatabase> {
   if (complete.has(db)) return db;
   await db.prepare(VERSIONS).run();
   const applied = await appliedVersion(db);
@@ -81,7 +82,7 @@ export async function ready(db: D1Database, steps = SCHEMA): Promise<D1Database>
  * step in the meantime: a column cannot be added twice.
  */
 async function applyStep(
-  db: D1Database,
+  db: IndexDatabase,
   version: number,
   statements: readonly string[],
 ): Promise<void> {
@@ -99,7 +100,7 @@ async function applyStep(
  * Returns the number of the latest step of the schema that was applied to a database; 0 for a new database.
  * @throws EarlierBuildError when an earlier build has stored the database.
  */
-async function appliedVersion(db: D1Database): Promise<number> {
+async function appliedVersion(db: IndexDatabase): Promise<number> {
   const row = await db
     .prepare("SELECT min(version) AS first, max(version) AS last FROM relay_schema")
     .first<{ readonly first: number | null; readonly last: number | null }>();
@@ -122,7 +123,7 @@ const TRY_ROW = [
  * Tells whether a database of the index accepts rows at present. It writes a test row and deletes it again; D1 bills
  * this as two rows. The test row is so long that a full database refuses it.
  */
-export async function takesRows(db: D1Database): Promise<boolean> {
+export async function takesRows(db: IndexDatabase): Promise<boolean> {
   try {
     const database = await ready(db);
     await database.batch(TRY_ROW.map((statement) => database.prepare(statement)));
@@ -137,11 +138,11 @@ export async function takesRows(db: D1Database): Promise<boolean> {
  * Returns a session of the database for reads that need not see the latest writes: D1 answers from the
  * nearest replica, if there are any.
  */
-export function nearest(db: D1Database): D1DatabaseSession {
+export function nearest(db: IndexDatabase): IndexSession {
   return db.withSession("first-unconstrained");
 }
 
 /** Returns the size of a database of the index, in bytes. The query reads no row. */
-export async function sizeBytes(db: D1Database): Promise<number> {
+export async function sizeBytes(db: IndexDatabase): Promise<number> {
   return (await db.prepare("SELECT 1").run()).meta.size_after;
 }

@@ -1,5 +1,6 @@
 import pMap from "p-map";
 import { nearest, onSchema } from "./database.ts";
+import type { IndexSession } from "./index-database.ts";
 import type { Shards } from "./shards.ts";
 
 const CONCURRENCY = 6;
@@ -7,7 +8,7 @@ const CONCURRENCY = 6;
 /** Runs the same query on all databases of the index; each answers from its nearest replica. */
 export function readEach<T>(
   { databases }: Shards,
-  read: (database: D1DatabaseSession) => Promise<T>,
+  read: (database: IndexSession) => Promise<T>,
 ): Promise<readonly T[]> {
   return pMap(databases, (db) => onSchema(db, () => read(nearest(db))), {
     concurrency: CONCURRENCY,

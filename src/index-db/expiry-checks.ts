@@ -2,6 +2,7 @@ import { HOUR_MS } from "../core/time.ts";
 import { fromBase64, toBase64, toHex, bytesOf, fromHex } from "../security/encoding.ts";
 import type { TimeBudget } from "../lib/time-budget.ts";
 import { ready, READY_QUERIES } from "./database.ts";
+import type { IndexDatabase, IndexStatement } from "./index-database.ts";
 
 /**
  * Time in milliseconds from the end of a task's retention to the check whether the task is erased. The alarm that
@@ -31,10 +32,10 @@ interface PlannedCheck extends Record<string, unknown> {
  * @param endsAt latest end of the retention of these tasks, in Unix milliseconds.
  */
 export function planCheck(
-  database: D1Database,
+  database: IndexDatabase,
   ids: readonly string[],
   endsAt: number,
-): readonly D1PreparedStatement[] {
+): readonly IndexStatement[] {
   if (ids.length === 0) return [];
   return [database.prepare(PLAN).bind(endsAt + MARGIN_MS, crypto.randomUUID(), packIds(ids))];
 }
@@ -46,7 +47,7 @@ export function planCheck(
  * @returns false when the budget was too small to look for planned checks.
  */
 export async function runChecks(
-  db: D1Database,
+  db: IndexDatabase,
   now: number,
   budget: TimeBudget,
   check: (ids: readonly string[]) => Promise<readonly string[]>,

@@ -1,9 +1,9 @@
-import { configOf, logSettingsOf, type WithStartup } from "../config/runtime.ts";
 import { backoff } from "../core/backoff.ts";
 import type { IndexRow } from "../core/views/index-row.ts";
 import { errorText, log, logAs, type LogSettings } from "../lib/log.ts";
 import { RowSchema } from "./index-row-columns.ts";
-import { type Shards, shardsOf } from "./shards.ts";
+import type { IndexDatabase } from "./index-database.ts";
+import type { Shards } from "./shards.ts";
 import { writeRows } from "./index-row-table.ts";
 
 const FIRST_RETRY_S = 30;
@@ -15,16 +15,12 @@ interface QueuedRow {
   readonly row: IndexRow;
 }
 
-/** Handles a batch of messages of `INDEX_QUEUE`, the queue of index rows; see `writeBatch`. */
-export async function consume(batch: MessageBatch, env: WithStartup): Promise<void> {
-  const config = configOf(env);
-  return writeBatch(batch, config === null ? null : shardsOf(env, config), logSettingsOf(env));
-}
-
 /**
- * Handles a batch of messages of `INDEX_QUEUE`: writes the rows in them to the index, in one statement for each
- * database, and acknowledges the messages. When a database fails, the messages with its rows are retried later
- * (`retryDelayS`). Messages without a valid row are retried until the platform moves them to the dead-letter queue.
+ * Handles a batch of messages of `INDEX_QUEUE`, the queue of index rows: writes the rows in them to the index, in one
+ * statement for each database, and acknowledges the messages. When a database fails, the messages with its rows are
+ * retried later (`retryDelayS`). Messages without a valid row are retried until the platform moves them to the
+ * dead-letter queue.
+ * @param shards null when the relay has no index, or its configuration is not valid.
  */
 export async function writeBatch(
   batch: MessageBatch,
@@ -49,7 +45,7 @@ export async function writeBatch(
  * Writes the rows of messages to one database of the index and acknowledges the messages.
  * @returns false when the database fails; the messages are then retried later.
  */
-async function writeGroup(group: readonly QueuedRow[], db: D1Database | null): Promise<boolean> {
+async function writeGroup(group: readonly QueuedRow[], db: IndexDatabase | null): Promise<boolean> {
   const isWritten = await tryWrite(
     group.map(({ row }) => row),
     db,
@@ -70,10 +66,10 @@ function retryDelayS(attempts: number): number {
 }
 
 /** Writes rows to one database of the index. @returns false when the database fails. */
-async function tryWrite(rows: readonly IndexRow[], db: D1Database | null): Promise<boolean> {
+async function tryWrite(rows: readonly IndexRow[], db: IndexDatabase | null): Promise<boolean> {
   try {
     if (db === null)
-      throw new Error("INDEX_QUEUE is bound without INDEX_DB, or the configuration is not valid");
+      throw new Error("INDEX_QUEUE is bound without an index, or the configuration is not valid");
     await writeRows(db, rows, Date.now());
     return true;
   } catch (error) {

@@ -1,11 +1,12 @@
 import type { IndexRow } from "../core/views/index-row.ts";
 import { withinTime } from "../lib/timeout.ts";
+import type { IndexDatabase } from "./index-database.ts";
 import type { Shards } from "./shards.ts";
 import { writeRows } from "./index-row-table.ts";
 
-/** Bindings for writing to the index: its first database, and the queue for its rows, if one is bound. */
+/** Bindings for writing to the index: its first D1 database, and the queue for its rows, if they are bound. */
 export interface IndexBindings {
-  readonly INDEX_DB?: D1Database;
+  readonly INDEX_DB?: IndexDatabase;
   readonly INDEX_QUEUE?: Queue<IndexRow>;
 }
 

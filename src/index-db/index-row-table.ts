@@ -3,6 +3,7 @@ import type { IndexRow } from "../core/views/index-row.ts";
 import { columnOf, FIELDS } from "./index-row-columns.ts";
 import { onSchema } from "./database.ts";
 import type { Position } from "./list.ts";
+import type { IndexDatabase } from "./index-database.ts";
 
 const COLUMNS = FIELDS.map(columnOf);
 const VALUES = FIELDS.map((field) => `value ->> '${field}'`);
@@ -63,7 +64,7 @@ interface ErasedTask extends Position {
  * @throws when the database fails.
  */
 export async function writeRows(
-  db: D1Database,
+  db: IndexDatabase,
   rows: readonly IndexRow[],
   now: number,
 ): Promise<void> {
@@ -75,7 +76,7 @@ export async function writeRows(
  * Deletes the rows of erased tasks from a database of the index, and stores that late rows of these tasks must not be
  * written. It makes three queries for any number of rows, because D1 limits the queries of an invocation.
  */
-export async function removeRows(db: D1Database, tasks: readonly ErasedTask[]): Promise<void> {
+export async function removeRows(db: IndexDatabase, tasks: readonly ErasedTask[]): Promise<void> {
   const list = JSON.stringify(tasks);
   await onSchema(db, (database) =>
     database.batch(

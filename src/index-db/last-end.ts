@@ -1,6 +1,7 @@
 import type { TimeBudget } from "../lib/time-budget.ts";
 import { onSchema } from "./database.ts";
 import { latest } from "./each-shard.ts";
+import type { IndexDatabase } from "./index-database.ts";
 
 /**
  * Largest number of rows that are read in one database to find the end of a task which no count covers yet. Only the
@@ -59,7 +60,7 @@ export interface LastEnd {
  * @param now current time, in Unix milliseconds.
  */
 export async function lastEnd(
-  databases: readonly D1Database[],
+  databases: readonly IndexDatabase[],
   now: number,
   silenceMs: number,
   budget: TimeBudget,

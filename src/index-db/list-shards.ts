@@ -9,6 +9,7 @@ import {
   type Position,
   type TaskCount,
 } from "./list.ts";
+import type { IndexDatabase } from "./index-database.ts";
 import type { Shards } from "./shards.ts";
 
 /**
@@ -16,7 +17,7 @@ import type { Shards } from "./shards.ts";
  * the index in which the rows of this range are.
  */
 interface Section {
-  readonly databases: readonly D1Database[];
+  readonly databases: readonly IndexDatabase[];
   readonly since: number | null;
   readonly until: number | null;
 }
@@ -55,7 +56,7 @@ export async function listShards(
     }
     read += 1;
     const bounds = { ...filters, since, until };
-    const readPage = (db: D1Database) => listTasks(db, bounds, after, limit - tasks.length);
+    const readPage = (db: IndexDatabase) => listTasks(db, bounds, after, limit - tasks.length);
     const pages = await pMap(databases, readPage, { concurrency: CONCURRENCY });
     const page = merge(pages, limit - tasks.length);
     tasks.push(...page.tasks);
@@ -73,7 +74,7 @@ export async function countShards(
   filters: Filters,
   after: Position | null,
 ): Promise<TaskCount> {
-  const count = (db: D1Database) => countTasks(db, filters, after);
+  const count = (db: IndexDatabase) => countTasks(db, filters, after);
   const counts = await pMap(databases, count, { concurrency: CONCURRENCY });
   return {
     count: counts.reduce((sum, part) => sum + part.count, 0),

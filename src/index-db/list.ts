@@ -2,6 +2,7 @@ import type { IndexRow } from "../core/views/index-row.ts";
 import { OPEN_CALLBACK_STATUSES } from "../core/record/callback.ts";
 import { columnOf, type RowField } from "./index-row-columns.ts";
 import { nearest, onSchema } from "./database.ts";
+import type { IndexDatabase, IndexSession } from "./index-database.ts";
 
 /**
  * Filters of a list of tasks. Times are Unix milliseconds; `since` is inclusive, `until` exclusive. Null means that the
@@ -127,7 +128,7 @@ const NEWEST_FIRST = "ORDER BY created_at DESC, id DESC";
  * `limit`, or none, although later rows match the filters. The list has ended only when `next` is null.
  */
 export async function listTasks(
-  db: D1Database,
+  db: IndexDatabase,
   filters: Filters,
   after: Position | null,
   limit: number,
@@ -136,7 +137,7 @@ export async function listTasks(
 }
 
 async function readPage(
-  database: D1DatabaseSession,
+  database: IndexSession,
   filters: Filters,
   after: Position | null,
   limit: number,
@@ -161,7 +162,7 @@ export interface TaskCount {
 
 /** Counts the tasks of a list after a position. Only the newest 10,000 rows after it are examined. */
 export function countTasks(
-  db: D1Database,
+  db: IndexDatabase,
   filters: Filters,
   after: Position | null,
 ): Promise<TaskCount> {
@@ -183,11 +184,7 @@ export function countTasks(
  * Returns the position of the last row that was read for a page with fewer tasks than `limit`. Null when all rows to
  * the end of the list were read.
  */
-async function lastScannedRow(
-  database: D1DatabaseSession,
-  filters: Filters,
-  after: Position | null,
-) {
+async function lastScannedRow(database: IndexSession, filters: Filters, after: Position | null) {
   const { sql, values } = candidateRows("created_at, id", filters, after);
   return database
     .prepare(`SELECT created_at AS createdAt, id FROM (${sql}) LIMIT 1 OFFSET ${MAX_SCANNED - 1}`)

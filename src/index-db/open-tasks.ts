@@ -1,6 +1,7 @@
 import pMap from "p-map";
 import { onSchema } from "./database.ts";
 import type { Position } from "./list.ts";
+import type { IndexDatabase } from "./index-database.ts";
 import type { Shards } from "./shards.ts";
 
 const CONCURRENCY = 6;
@@ -56,7 +57,7 @@ export async function unsettledTasks(
   after: UnsettledTask,
   limit: number,
 ): Promise<readonly UnsettledTask[]> {
-  const read = (db: D1Database) =>
+  const read = (db: IndexDatabase) =>
     onSchema(db, (database) =>
       database
         .prepare(UNSETTLED)

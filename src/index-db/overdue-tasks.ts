@@ -1,5 +1,6 @@
 import { onSchema } from "./database.ts";
 import type { Position } from "./list.ts";
+import type { IndexDatabase } from "./index-database.ts";
 
 const OVERDUE = `
   SELECT id, created_at AS createdAt FROM index_rows INDEXED BY tasks_due
@@ -10,7 +11,7 @@ const OVERDUE = `
  * random so that sooner or later each task is woken, even when many others cannot proceed.
  */
 export async function overdueTasks(
-  db: D1Database,
+  db: IndexDatabase,
   before: number,
   limit: number,
 ): Promise<readonly Position[]> {

@@ -11,6 +11,7 @@ import {
 } from "./count-kinds.ts";
 import { nearest, onSchema } from "./database.ts";
 import { earliest } from "./each-shard.ts";
+import type { IndexResult, IndexSession } from "./index-database.ts";
 import { type Histogram, histogramOf } from "./found-late.ts";
 import { lateBefore, OPEN_COPIES, type OpenCopiesRow, sumOfCopies } from "./open-copies.ts";
 import { OPEN } from "./open-count.ts";
@@ -93,7 +94,7 @@ interface Unsettled extends Backlog {
 type Rows = Awaited<ReturnType<typeof readRows>>;
 
 /** Reads the rows of one database from which the statistics are computed. */
-async function readRows(database: D1DatabaseSession, { since, until }: Window, now: number) {
+async function readRows(database: IndexSession, { since, until }: Window, now: number) {
   const ofWindow = (kind: Kind) => database.prepare(sumsOf(kind)).bind(since, until);
   const [counts, sums, hosts, latencies, found, expiryLost, unsettled, totals, unknown, copies] =
     await database.batch<never>([
@@ -140,7 +141,7 @@ function sumsOf(kind: Kind): string {
     WHERE run = '' AND kind = '${kind}' AND hour >= ?1 AND hour < ?2 ${groups}`;
 }
 
-function rowsOf<T>(result: D1Result<T> | undefined): readonly T[] {
+function rowsOf<T>(result: IndexResult<T> | undefined): readonly T[] {
   return result?.results ?? [];
 }
 

@@ -3,6 +3,7 @@ import type { TimeBudget } from "../lib/time-budget.ts";
 import { onSchema } from "./database.ts";
 import { planCheck } from "./expiry-checks.ts";
 import type { Position } from "./list.ts";
+import type { IndexDatabase } from "./index-database.ts";
 
 export const ROWS_AT_ONCE = 5_000;
 /**
@@ -90,7 +91,7 @@ export interface Retention {
  * @returns the number of deleted rows; null when the budget was too small to look for them.
  */
 export async function removeExpired(
-  db: D1Database,
+  db: IndexDatabase,
   retention: Retention,
   now: number,
   budget: TimeBudget,
@@ -100,7 +101,7 @@ export async function removeExpired(
 }
 
 async function removeRows(
-  database: D1Database,
+  database: IndexDatabase,
   retention: Retention,
   now: number,
   budget: TimeBudget,
@@ -128,7 +129,7 @@ async function removeRows(
  * write again. An entry is old when the task was both created and erased longer ago than a queue stores a message.
  * @returns true when there are entries left of tasks that were created that long ago but erased later.
  */
-async function removeOldErased(database: D1Database, now: number): Promise<boolean> {
+async function removeOldErased(database: IndexDatabase, now: number): Promise<boolean> {
   const [, old] = await database.batch(
     [DELETE_ERASED, OLD_ERASED].map((sql) => database.prepare(sql).bind(now - MAX_QUEUED_MS)),
   );
@@ -141,7 +142,7 @@ async function removeOldErased(database: D1Database, now: number): Promise<boole
  * position were left in the index because they have not expired.
  */
 async function removePages(
-  database: D1Database,
+  database: IndexDatabase,
   after: Position,
   { retentionMs, indexRetentionMs }: Retention,
   now: number,
@@ -170,7 +171,7 @@ async function removePages(
  * @returns the number of deleted rows.
  */
 async function deleteRows(
-  database: D1Database,
+  database: IndexDatabase,
   rows: readonly ExaminedRow[],
   retentionMs: number,
   now: number,

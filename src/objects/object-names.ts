@@ -8,6 +8,7 @@ import type { ConnectionObject } from "./connection/connection-object.ts";
 import type { DeploymentObject } from "./deployment-object.ts";
 import type { DigestObject } from "./digest-object.ts";
 import type { HostObject } from "./host-object.ts";
+import type { IndexObject } from "./index/index-object.ts";
 import type { JobObject } from "./job-object.ts";
 import type { ListenersObject } from "./listeners/listeners-object.ts";
 import type { OutputObject } from "./output/output-object.ts";
@@ -30,12 +31,12 @@ interface Classes {
 }
 
 /**
- * The bindings by which all Durable Objects except those of tasks are called. Callers pass the whole environment,
+ * The bindings by which all Durable Objects except those of tasks are called. That of the index is optional. Callers pass the whole environment,
  * because its configuration decides in which jurisdiction and region the objects are.
  */
 export type ObjectNamespaces = WithStartup & {
   readonly [Name in Exclude<ObjectBinding, "TASKS">]: DurableObjectNamespace<Classes[Name]>;
-};
+} & { readonly INDEX_OBJECT?: DurableObjectNamespace<IndexObject> };
 
 /** Returns the Durable Object that stores the ledger of an account. */
 export function ledgerObject(env: ObjectNamespaces, accountId: string) {
@@ -168,4 +169,13 @@ export function offerBook(env: ObjectNamespaces) {
  */
 export function deploymentObject(env: ObjectNamespaces) {
   return objectNamed(env.DEPLOYMENT, "deployment", env);
+}
+
+/**
+ * Returns the one Durable Object that stores the index.
+ * @throws when `INDEX_OBJECT` is not bound.
+ */
+export function indexObject(env: ObjectNamespaces) {
+  if (env.INDEX_OBJECT === undefined) throw new Error("INDEX_OBJECT is not bound");
+  return objectNamed(env.INDEX_OBJECT, "index", env);
 }

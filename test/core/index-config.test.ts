@@ -44,6 +44,16 @@ it.each<[fault: string, name: string, bindings: object]>([
   ],
   ["INDEX_DB_1 but no INDEX_DB", "INDEX_DB", { INDEX_DB_1: DATABASE, INDEX_SHARD_HOURS: 999 }],
   [
+    "both INDEX_DB and INDEX_OBJECT",
+    "INDEX_OBJECT",
+    { INDEX_DB: DATABASE, INDEX_OBJECT: DATABASE },
+  ],
+  [
+    "INDEX_DB_1 beside INDEX_OBJECT",
+    "INDEX_DB",
+    { INDEX_OBJECT: DATABASE, INDEX_DB_1: DATABASE, INDEX_SHARD_HOURS: 999 },
+  ],
+  [
     "INDEX_RETENTION_DAYS above RETENTION_DAYS",
     "INDEX_RETENTION_DAYS",
     { INDEX_RETENTION_DAYS: 29 },
@@ -56,12 +66,23 @@ it.each<[fault: string, name: string, bindings: object]>([
   },
 );
 
+it("a configuration with both INDEX_DB and INDEX_OBJECT is refused with an error that names both and the cure", () => {
+  const result = parseConfig({ ...REQUIRED, INDEX_DB: DATABASE, INDEX_OBJECT: DATABASE }, FLAGS);
+  const message = expect.stringMatching(/INDEX_DB.*remove one of the two bindings/);
+  expect(result).toEqual({ ok: false, error: [{ path: "INDEX_OBJECT", message }] });
+});
+
 it.each<[what: string, bindings: object, config: object]>([
   ["no index database", {}, { isIndexed: false, indexDatabases: [], indexRetentionMs: 7 * DAY }],
   [
     "one index database and RETENTION_DAYS=3, which also deletes index rows after 3 days instead of 7,",
     { INDEX_DB: DATABASE, RETENTION_DAYS: 3 },
     { isIndexed: true, indexDatabases: ["INDEX_DB"], indexRetentionMs: 3 * DAY },
+  ],
+  [
+    "the object for the index",
+    { INDEX_OBJECT: DATABASE },
+    { isIndexed: true, isIndexInObject: true, indexDatabases: [] },
   ],
   [
     "three databases for the index",

@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import type { Facts } from "../../src/api/search/troubles/trouble.ts";
 import { troublesOf } from "../../src/api/search/troubles/troubles.ts";
+import { MAX_INDEX_BYTES } from "../../src/index-db/limits.ts";
 import {
   aCount,
   aFailure,
@@ -27,7 +28,7 @@ const ARK = {
 const QUIET: Facts = {
   now: NOW,
   isPaused: false,
-  plan: "paid",
+  maxIndexBytes: MAX_INDEX_BYTES.paid,
   pausedHosts: [],
   warnings: [],
   connections: [ARK],
@@ -280,7 +281,7 @@ const FOUND: readonly (readonly [
   ],
   [
     "an index with 300 of the 500 MB that a database holds on the Free plan",
-    { plan: "free", index: indexOf({ open: { sizeBytes: 300_000_000 } }) },
+    { maxIndexBytes: MAX_INDEX_BYTES.free, index: indexOf({ open: { sizeBytes: 300_000_000 } }) },
     [{ kind: "index_full", severity: "notice", subject: { bytes: 300_000_000 } }],
   ],
   ["an index with less than 6 GB", { index: indexOf({ open: { sizeBytes: 5_999_999_999 } }) }, []],

@@ -2,6 +2,7 @@ import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach } from "vitest";
 import * as z from "zod";
+import type { IndexDatabase, IndexStatement, SqlValue } from "../../src/index-db/index-database.ts";
 import type { IndexRow } from "../../src/core/views/index-row.ts";
 import { started } from "../worker/started.ts";
 import { evict, stubOf } from "../worker/objects.ts";
@@ -23,7 +24,8 @@ export async function restartWith(id: string, bindings: object): Promise<void> {
     const own: unknown = Reflect.get(instance, "env");
     if (typeof own !== "object" || own === null) throw new Error("expected an environment");
     // The object reads bindings from what it was constructed with, and the configuration from `env`.
-    for (const [name, value] of Object.entries(bindings)) {
+    const replaced = { INDEX_DB: relay.INDEX_DB, ...bindings };
+    for (const [name, value] of Object.entries(replaced)) {
       const before = Object.getOwnPropertyDescriptor(own, name);
       Object.defineProperty(own, name, { value, configurable: true, enumerable: true });
       undo.push(() => {
@@ -41,7 +43,7 @@ const WithMeta = z.object({ meta: z.object({ rows_read: z.int(), rows_written: z
  * Returns a database that counts the rows that its statements read and write, as D1 bills them.
  * @param isCounted tells of each statement whether its rows are counted.
  */
-export function metered(real: D1Database, isCounted: (sql: string) => boolean = () => true) {
+export function metered(real: IndexDatabase, isCounted: (sql: string) => boolean = () => true) {
   const rows = { read: 0, written: 0 };
   const see = (answer: unknown, sql: string) => {
     if (!isCounted(sql)) return;
@@ -57,15 +59,15 @@ export function metered(real: D1Database, isCounted: (sql: string) => boolean = 
  * @param see function that is called with the answer to each statement and its SQL.
  */
 export function gated(
-  real: D1Database,
+  real: IndexDatabase,
   gate: (sql: string) => Promise<unknown>,
   see: (answer: unknown, sql: string) => void = () => undefined,
-): D1Database {
-  const originals = new WeakMap<object, { sql: string; statement: D1PreparedStatement }>();
-  const wrap = (sql: string, statement: D1PreparedStatement): D1PreparedStatement => {
+): IndexDatabase {
+  const originals = new WeakMap<object, { sql: string; statement: IndexStatement }>();
+  const wrap = (sql: string, statement: IndexStatement): IndexStatement => {
     const wrapped = new Proxy(statement, {
       get: (target, name) => {
-        if (name === "bind") return (...values: unknown[]) => wrap(sql, target.bind(...values));
+        if (name === "bind") return (...values: SqlValue[]) => wrap(sql, target.bind(...values));
         return behind(
           () => gate(sql),
           target,
@@ -77,7 +79,7 @@ export function gated(
     originals.set(wrapped, { sql, statement });
     return wrapped;
   };
-  const proxy: D1Database = new Proxy(real, {
+  const proxy: IndexDatabase = new Proxy(real, {
     get: (target, name) => {
       if (name === "withSession") return () => proxy;
       if (name === "prepare") return (sql: string) => wrap(sql, target.prepare(sql));
@@ -88,7 +90,7 @@ export function gated(
           name,
           (answer) => see(answer, ""),
         );
-      return async (statements: readonly D1PreparedStatement[]) => {
+      return async (statements: readonly IndexStatement[]) => {
         const known = statements.flatMap((each) => originals.get(each) ?? []);
         await gate(known.map(({ sql }) => sql).join(";"));
         const answers = await target.batch(known.map(({ statement }) => statement));
@@ -127,7 +129,7 @@ export function aQueue(gate: () => Promise<unknown> = async () => undefined) {
 }
 
 /** Handler of a proxy that hides a database from what an isolate remembers of it, and passes on every call. */
-export const BOUND: ProxyHandler<D1Database> = {
+export const BOUND: ProxyHandler<IndexDatabase> = {
   get: (target, name) => {
     const method: unknown = Reflect.get(target, name);
     return typeof method === "function"

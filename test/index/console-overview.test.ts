@@ -67,12 +67,12 @@ it.each([
   },
 );
 
-it("the console's overview for an operator explains, while there are no tasks, how to register one, and, while the first is not yet counted, how often the cron counts", async () => {
+it("the console's overview for an operator explains, while there are no tasks, how to register one, and, while the first is not yet counted, how long this takes", async () => {
   const cookie = await logIn();
   expect(await mainOf(await visit("/", cookie, {}, fresh()))).toContain("Your first task");
   await insert(aRow());
   expect(await mainOf(await visit("/", cookie, {}, fresh()))).toContain(
-    "The cron trigger counts every 10 minutes",
+    "No task has been counted yet, which takes up to 10 minutes.",
   );
 });
 

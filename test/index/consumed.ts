@@ -1,7 +1,7 @@
 import { createExecutionContext, createMessageBatch, getQueueResult } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { vi } from "vitest";
-import { consume } from "../../src/index-db/index-row-queue.ts";
+import { consume } from "../../src/objects/index/index-row-consumer.ts";
 import { started } from "../worker/started.ts";
 
 /**

@@ -4,6 +4,7 @@ import { anAccount } from "../worker/accounts.ts";
 import { call, post } from "../worker/client.ts";
 import { removeExpired } from "../../src/index-db/sweep.ts";
 import { TimeBudget } from "../../src/lib/time-budget.ts";
+import type { IndexDatabase } from "../../src/index-db/index-database.ts";
 import { pass, START, until } from "../worker/clock.ts";
 import { rowsOf, NOTHING, stored, stubOf, untilIdle } from "../worker/objects.ts";
 import { aReceiver, status } from "../worker/receiver.ts";
@@ -45,7 +46,7 @@ async function meteredTask() {
 const LIST_OF_REMOVED = 1;
 
 /** Lets the row of the only settled task expire, and removes it. */
-async function removeRow(INDEX_DB: D1Database): Promise<void> {
+async function removeRow(INDEX_DB: IndexDatabase): Promise<void> {
   pass(28 * DAY);
   const retention = { retentionMs: 28 * DAY, indexRetentionMs: 28 * DAY };
   expect(await removeExpired(INDEX_DB, retention, Date.now(), new TimeBudget(DAY))).toBe(1);
@@ -99,7 +100,7 @@ it("D1 bills no written row for an index write that changes nothing", async () =
  * Returns how many rows and warnings the object of a task writes that ends at once and whose callback fails.
  * The index has an old row of the task, and the cron runs after each alarm.
  */
-async function costWith(INDEX_DB: D1Database | undefined) {
+async function costWith(INDEX_DB: IndexDatabase | undefined) {
   const id = crypto.randomUUID();
   await insert(aRow({ id, dueAt: START - HOUR, version: 1, expiresAt: null }));
   await restartWith(id, { INDEX_DB });

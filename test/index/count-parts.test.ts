@@ -4,6 +4,7 @@ import * as z from "zod";
 import { removeRows } from "../../src/index-db/index-row-table.ts";
 import { countHours, PART_ROWS } from "../../src/index-db/count-hours.ts";
 import { TimeBudget } from "../../src/lib/time-budget.ts";
+import type { IndexDatabase, IndexStatement } from "../../src/index-db/index-database.ts";
 import { START } from "../worker/clock.ts";
 import { gated, metered } from "./bindings.ts";
 import {
@@ -143,13 +144,13 @@ const FAULTS = [
 function answeringAt(
   time: number,
   change: (answers: readonly unknown[]) => readonly unknown[],
-): D1Database {
+): IndexDatabase {
   let times = 0;
   let isChanged = false;
   const seen = gated(db, async (sql) => {
     isChanged = /LIMIT 1 OFFSET/.test(sql) && (times += 1) === time;
   });
-  const batch = async (statements: D1PreparedStatement[]) => {
+  const batch = async (statements: IndexStatement[]) => {
     const answers = await seen.batch(statements);
     return isChanged ? change(answers) : answers;
   };
@@ -159,7 +160,7 @@ function answeringAt(
 }
 
 /** Returns a database that fails at the given time with a batch that contains a statement, or after it. */
-function failingAt(statement: RegExp, time: number, isStored: boolean): D1Database {
+function failingAt(statement: RegExp, time: number, isStored: boolean): IndexDatabase {
   let times = 0;
   let isLost = false;
   return gated(

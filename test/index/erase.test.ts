@@ -1,7 +1,7 @@
 import { createMessageBatch, runDurableObjectAlarm } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
-import { consume } from "../../src/index-db/index-row-queue.ts";
+import { consume } from "../../src/objects/index/index-row-consumer.ts";
 import { started } from "../worker/started.ts";
 import { post } from "../worker/client.ts";
 import { pass, until } from "../worker/clock.ts";

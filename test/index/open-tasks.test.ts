@@ -165,6 +165,6 @@ it("the console's page of providers shows each connection's open tasks with link
 
 it("on a relay without an index, the console's page of providers says that counting the open tasks needs an index", async () => {
   const text = await providersPage({ ...env, INDEX_DB: undefined });
-  expect(text).toContain("open tasks of each connection needs the index, which is not bound");
+  expect(text).toContain("open tasks of each connection needs the index, and none is bound");
   expect(text).not.toContain("Open tasks");
 });

@@ -6,6 +6,7 @@ import { overdueTasks } from "../../src/index-db/overdue-tasks.ts";
 import { removeExpired } from "../../src/index-db/sweep.ts";
 import { writeRows } from "../../src/index-db/index-row-table.ts";
 import { TimeBudget } from "../../src/lib/time-budget.ts";
+import type { IndexDatabase } from "../../src/index-db/index-database.ts";
 import { anAccount } from "../worker/accounts.ts";
 import { post } from "../worker/client.ts";
 import { START, START_S } from "../worker/clock.ts";
@@ -41,7 +42,7 @@ const LATER = [
     "CREATE TABLE later (id TEXT) STRICT",
   ],
 ];
-const readLater = (database: D1Database) =>
+const readLater = (database: IndexDatabase) =>
   database.prepare("SELECT id, later FROM index_rows").all();
 
 /** Drops all tables, so that the next isolate creates them. */

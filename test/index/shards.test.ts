@@ -8,6 +8,7 @@ import { ANY_TASK } from "../../src/index-db/list.ts";
 import { unsettledTasks } from "../../src/index-db/open-tasks.ts";
 import { Shards } from "../../src/index-db/shards.ts";
 import { writeRows } from "../../src/index-db/index-row-table.ts";
+import type { IndexDatabase } from "../../src/index-db/index-database.ts";
 import { anAccount } from "../worker/accounts.ts";
 import { post, refusal } from "../worker/client.ts";
 import { pass, START } from "../worker/clock.ts";
@@ -46,7 +47,7 @@ const BORDER = START - (START % SPAN);
 
 const fail = () => Promise.reject(new Error("D1 is full"));
 
-function required(bound: D1Database | undefined): D1Database {
+function required(bound: IndexDatabase | undefined): IndexDatabase {
   if (bound === undefined) throw new Error("these tests need three databases");
   return bound;
 }
@@ -130,7 +131,7 @@ describe("an index of three databases", () => {
 
   it("when the index has several databases, GET /v1/tasks reads only the databases that have tasks of the page", async () => {
     await rowsOfSixSpans();
-    const asked = new Set<D1Database>();
+    const asked = new Set<IndexDatabase>();
     const counting = DATABASES.map((each) => gated(each, async () => asked.add(each)));
     const [INDEX_DB, INDEX_DB_1, INDEX_DB_2] = counting;
     const bindings = { ...BINDINGS, INDEX_DB, INDEX_DB_1, INDEX_DB_2 };

@@ -4,6 +4,7 @@ import { ready } from "../../src/index-db/database.ts";
 import { writeRows } from "../../src/index-db/index-row-table.ts";
 import { lastEnd } from "../../src/index-db/last-end.ts";
 import { TimeBudget } from "../../src/lib/time-budget.ts";
+import type { IndexDatabase } from "../../src/index-db/index-database.ts";
 import { pass, START, START_S } from "../worker/clock.ts";
 import { BOUND, metered } from "./bindings.ts";
 import {
@@ -47,7 +48,7 @@ it("the operator event events.silent is sent, at most once an hour, when no task
 });
 
 /** Returns a second database of the index, which is empty. */
-async function anotherDatabase(): Promise<D1Database> {
+async function anotherDatabase(): Promise<IndexDatabase> {
   const { SHARD_1: shard } = env;
   if (shard === undefined) throw new Error("these tests need two databases");
   await ready(shard);

@@ -6,9 +6,11 @@ import type { IndexRow } from "../../src/core/views/index-row.ts";
 import { runScheduled } from "../../src/cron/cron.ts";
 import { started } from "../worker/started.ts";
 import { ready } from "../../src/index-db/database.ts";
+import type { IndexDatabase } from "../../src/index-db/index-database.ts";
 import { writeRows } from "../../src/index-db/index-row-table.ts";
 import { answerTo, aRequest, call, post } from "../worker/client.ts";
 import { useClock } from "../worker/clock.ts";
+import { OBJECT_INDEX } from "../worker/object-index.ts";
 import { evict, untilIdle, stored, stubOf } from "../worker/objects.ts";
 import { aCompletion, completed } from "../worker/tasks.ts";
 import { useBindings } from "./bindings.ts";
@@ -16,11 +18,13 @@ import { useBindings } from "./bindings.ts";
 export const HOUR = 3_600_000;
 export const DAY = 86_400_000;
 
-export const db = boundIndex();
+/** The index of the project: in D1 or, in the project `index-object`, in an object. */
+export const db: IndexDatabase = boundIndex();
 
-function boundIndex(): D1Database {
-  if (env.INDEX_DB === undefined) throw new Error("these tests need INDEX_DB");
-  return env.INDEX_DB;
+function boundIndex(): IndexDatabase {
+  const bound = env.INDEX_DB ?? OBJECT_INDEX;
+  if (bound === null) throw new Error("these tests need an index");
+  return bound;
 }
 
 export const TABLES = [

@@ -306,6 +306,7 @@ it("GET /healthz shows the operator the value in effect of every setting, but of
       SILENCE_MINUTES: null,
       OPERATOR_CALLBACK_FORMAT: "standard",
       INDEX_DB: false,
+      INDEX_OBJECT: false,
       INDEX_RETENTION_DAYS: 7,
       INDEX_DELAY_S: 30,
       INDEX_SHARD_HOURS: null,

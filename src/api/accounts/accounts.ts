@@ -5,6 +5,7 @@ import { toSeconds } from "../../core/time.ts";
 import { log } from "../../lib/log.ts";
 import { settingsOf } from "../../objects/account/account-profile.ts";
 import { keyNameOf, readerOf } from "../../objects/task/caller.ts";
+import { shardsOf } from "../../objects/index/index-shards.ts";
 import type { Reader } from "../../core/views/reader.ts";
 import { callLedger, forgetAccount } from "./account-client.ts";
 import { json } from "../http/answer.ts";
@@ -36,19 +37,19 @@ const Page = z.strictObject({
 export const createAccount = operation(
   "createAccount",
   { access: "administer", query: NoQuery, body: NewAccount },
-  async ({ env, caller, body: { id } }) => {
+  async ({ env, runtime, caller, body: { id } }) => {
     const { isNew, account } = await callObject(() => ledgerObject(env, id).create());
     if (account.deletedAt !== null) throw idTaken();
     // Logged before the other steps, because a repeated request finds an account that is not new.
     if (isNew) log({ event: "account.create", account: id, by: keyNameOf(caller) });
     // If this call fails, creating the account again makes it again.
     await callObject(() => profileObject(env, id).createProfile(account));
-    const { INDEX_DB: db } = env;
+    const shards = shardsOf(env, runtime.config);
     const { createdAt } = account;
-    if (db !== undefined) {
+    if (shards !== null) {
       await withTimeout(
         "index",
-        () => noteAccount(db, { id, createdAt }),
+        () => noteAccount(shards.first, { id, createdAt }),
         undefined,
         INDEX_TIMEOUT_MS,
       );

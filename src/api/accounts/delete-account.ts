@@ -8,6 +8,7 @@ import { log } from "../../lib/log.ts";
 import pMap from "p-map";
 import { keyNameOf } from "../../objects/task/caller.ts";
 import { taskObject } from "../../objects/task/task-stub.ts";
+import { shardsOf } from "../../objects/index/index-shards.ts";
 import { forgetListedAccount } from "../../index-db/account-list.ts";
 import { findOpenTask } from "../../index-db/open-tasks.ts";
 import { callObject } from "../http/object-call.ts";
@@ -54,8 +55,8 @@ const deleteAccount = operation(
     const hashes = await callProfile(env, id, (object) => object.deleteProfile());
     forgetAccount(id);
     await removeKeys(env, id, hashes);
-    const { INDEX_DB: db } = env;
-    if (db !== undefined) await queryIndex(() => forgetListedAccount(db, id));
+    const shards = shardsOf(env, runtime.config);
+    if (shards !== null) await queryIndex(() => forgetListedAccount(shards.first, id));
     log({ event: "account.delete", account: id, by: keyNameOf(caller) });
   },
 );

@@ -4,7 +4,8 @@ import type { Env } from "../../env.ts";
 import { quantiles } from "../../index-db/buckets.ts";
 import { INDEX_TIMEOUT_MS } from "../../index-db/database.ts";
 import { readIndexState } from "../../index-db/index-state.ts";
-import { type Shards, shardsOf } from "../../index-db/shards.ts";
+import type { Shards } from "../../index-db/shards.ts";
+import { shardsOf } from "../../objects/index/index-shards.ts";
 import { EnvCache } from "../../lib/isolate-cache.ts";
 import { withTimeout } from "../../lib/timeout.ts";
 

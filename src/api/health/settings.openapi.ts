@@ -39,6 +39,7 @@ export const Settings = z.strictObject({
   RATE_LIMITS: described(Text, "The rate limits that the relay counts itself; empty without any."),
   ERROR_TEXT: z.enum(["generic", "upstream"]),
   INDEX_DB: z.boolean(),
+  INDEX_OBJECT: z.boolean(),
   INDEX_RETENTION_DAYS: z.number(),
   INDEX_DELAY_S: z.number(),
   INDEX_SHARD_HOURS: z.nullable(z.number()),

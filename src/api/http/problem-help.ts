@@ -198,8 +198,9 @@ export const PROBLEM_HELP: Readonly<Record<ProblemCode, ProblemHelp>> = {
     cure: "Try again. If the problem stays, the operator finds the error in the log, beside the line with the X-Request-Id of the answer.",
   },
   index_disabled: {
-    cause: "The request needs the index, and no D1 database is bound as INDEX_DB.",
-    cure: "Bind a D1 database as INDEX_DB and deploy again. Tasks and callbacks work without it.",
+    cause:
+      "The request needs the index, and neither a D1 database is bound as INDEX_DB nor, on plain workerd, the class IndexObject as INDEX_OBJECT.",
+    cure: "Bind one of them and deploy again. Tasks and callbacks work without the index.",
   },
   not_configured: {
     cause:

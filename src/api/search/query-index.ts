@@ -1,7 +1,8 @@
 import type { Runtime } from "../../config/runtime.ts";
 import type { Env } from "../../env.ts";
 import { EarlierBuildError, QUERY_TIMEOUT_MS } from "../../index-db/database.ts";
-import { type Shards, shardsOf } from "../../index-db/shards.ts";
+import type { Shards } from "../../index-db/shards.ts";
+import { shardsOf } from "../../objects/index/index-shards.ts";
 import { withTimeout } from "../../lib/timeout.ts";
 import { Problem } from "../http/problem.ts";
 import { storedByEarlierBuild, unavailable } from "../http/object-call.ts";
@@ -11,7 +12,7 @@ export function requireIndex(env: Env, { config }: Runtime): Shards {
   const shards = shardsOf(env, config);
   if (shards !== null) return shards;
   const detail =
-    "No D1 database is bound as INDEX_DB. Only lists, statistics and bulk operations need it.";
+    "No D1 database is bound as INDEX_DB, and no object as INDEX_OBJECT. Only lists, statistics and bulk operations need the index.";
   throw new Problem("index_disabled", { detail });
 }
 

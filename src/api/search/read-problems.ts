@@ -2,10 +2,11 @@ import type { Config } from "../../config/config.ts";
 import { isOpenStatus } from "../../core/record/callback.ts";
 import { SECOND_MS, toSeconds } from "../../core/time.ts";
 import type { Env } from "../../env.ts";
-import { shardsOf } from "../../index-db/shards.ts";
+import { maxIndexBytes } from "../../index-db/limits.ts";
 import { failedCallbacks, nextTasks } from "../../index-db/troubled-tasks.ts";
 import { countCopies } from "../../index-db/open-copies.ts";
 import { unknownSubmissions } from "../../index-db/unknown-submissions.ts";
+import { shardsOf } from "../../objects/index/index-shards.ts";
 import { EnvCache } from "../../lib/isolate-cache.ts";
 import { connectionsOf } from "../health/connection-health.ts";
 import { presentPauses } from "../hosts/paused-hosts.ts";
@@ -87,7 +88,7 @@ async function factsOf(env: Env, config: Config, now: number): Promise<Facts> {
   return {
     now,
     isPaused: config.paused,
-    plan: config.plan,
+    maxIndexBytes: maxIndexBytes(config),
     pausedHosts: pausedHosts ?? [],
     warnings: env.startup.warnings,
     connections: Object.entries(connections).map(([name, state]) => ({

@@ -1,8 +1,9 @@
 import { routeOf } from "../http/route.ts";
 import { NoBody, NoQuery, operation } from "../operation.ts";
 import { removeRows } from "../../index-db/index-row-table.ts";
-import { type Shards, shardsOf } from "../../index-db/shards.ts";
+import type { Shards } from "../../index-db/shards.ts";
 import { INDEX_TIMEOUT_MS } from "../../index-db/database.ts";
+import { shardsOf } from "../../objects/index/index-shards.ts";
 import { withTimeout } from "../../lib/timeout.ts";
 import { accepted, taskClient } from "./task-client.ts";
 

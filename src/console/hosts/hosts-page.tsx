@@ -53,7 +53,7 @@ export const hostsPage = viewerPage("hostsPage", "/hosts", "inspect", async (vis
         )}
         <p class="muted small">
           {countedAt === null ? (
-            "The cron trigger has not counted yet: only failing hosts are shown."
+            "Not counted yet: only failing hosts are shown."
           ) : (
             <>
               Counted <Ago at={countedAt * 1000} now={now} />.

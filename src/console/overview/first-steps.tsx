@@ -1,5 +1,4 @@
 import { registerTask } from "../../api/tasks/register-task.ts";
-import { isLoopback } from "../../security/url-rules.ts";
 import { seeOther } from "../http/html-answer.ts";
 import { formAction } from "../http/page.ts";
 import { Code } from "../parts/code.tsx";
@@ -34,8 +33,8 @@ export function FirstTask({ origin, isSandboxOn }: FirstTaskProps) {
     <div class="first-task">
       <h2>Your first task</h2>
       <p class="muted">
-        No task has been counted yet: the cron trigger counts every 10 minutes. These commands make
-        one, with an operator key; the field above finds it by its id at once.
+        No task has been counted yet, which takes up to 10 minutes. These commands make one, with an
+        operator key; the field above finds it by its id at once.
       </p>
       <ol>
         {steps.map(({ title, text }) => (
@@ -83,20 +82,11 @@ export const runSandboxTask = formAction("runSandboxTask", "/sandbox", "operate"
   return seeOther(`/tasks/${id}`);
 });
 
-/** Text that is shown instead of totals and charts until the cron trigger has counted the tasks for the first time. */
-export function NotCounted({ origin }: { readonly origin: string }) {
-  const url = URL.parse(origin);
+/** Text that is shown instead of totals and charts until the tasks were counted for the first time. */
+export function NotCounted() {
   return (
     <Panel title="Numbers">
-      <p class="muted">
-        The cron trigger counts every 10 minutes, and has not counted yet.
-        {url !== null && isLoopback(url)
-          ? " On wrangler dev it runs only when it is asked to:"
-          : ""}
-      </p>
-      {url !== null && isLoopback(url) ? (
-        <Code text={`curl "${origin}/cdn-cgi/handler/scheduled"`} what="the command that counts" />
-      ) : null}
+      <p class="muted">No task has been counted yet, which takes up to 10 minutes.</p>
     </Panel>
   );
 }

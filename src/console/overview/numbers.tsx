@@ -82,10 +82,10 @@ export function Past({ counts, range }: PastProps) {
 }
 
 function Counted({ at }: { readonly at: number | null }) {
-  if (at === null) return <>Not counted yet: the cron trigger counts every 10 minutes.</>;
+  if (at === null) return <>Not counted yet, which takes up to 10 minutes.</>;
   return (
     <>
-      Counted <Time at={at * 1000} />, every 10 minutes
+      Counted <Time at={at * 1000} />
     </>
   );
 }

@@ -106,7 +106,7 @@ function OperatorOverview({ facts, origin, isSandboxOn }: OperatorOverviewProps)
       </div>
       {counts === null ? <NoIndex /> : null}
       {counts === null || hasTasks ? null : <FirstTask origin={origin} isSandboxOn={isSandboxOn} />}
-      {counts !== null && hasTasks ? <Tasks facts={facts} counts={counts} origin={origin} /> : null}
+      {counts !== null && hasTasks ? <Tasks facts={facts} counts={counts} /> : null}
     </>
   );
 }
@@ -121,11 +121,10 @@ function seriesPathOf(counts: RangeSeries | null): string {
 interface TasksProps {
   readonly facts: Facts;
   readonly counts: RangeSeries;
-  readonly origin: string;
 }
 
 /** Section with the tasks for which the relay has work to do at present, and with the numbers of the time range. */
-function Tasks({ facts, counts, origin }: TasksProps) {
+function Tasks({ facts, counts }: TasksProps) {
   const { range, problems, hosts, now } = facts;
   const { totals } = counts;
   const isCounted = counts.counted_at !== null;
@@ -143,7 +142,7 @@ function Tasks({ facts, counts, origin }: TasksProps) {
           </div>
         </>
       ) : (
-        <NotCounted origin={origin} />
+        <NotCounted />
       )}
       <HostsTable hosts={hosts.data} total={hosts.total} now={now} />
       <Failures

@@ -261,7 +261,7 @@ export function OpenNote({ open, isIndexed, isListed }: OpenNoteProps) {
       <p class="muted small">
         {isIndexed
           ? "The index does not answer, so the open tasks of each connection could not be counted."
-          : "The number of open tasks of each connection needs the index, which is not bound (INDEX_DB)."}
+          : "The number of open tasks of each connection needs the index, and none is bound."}
       </p>
     );
   }

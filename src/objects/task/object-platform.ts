@@ -28,7 +28,7 @@ import { policyOf } from "../../config/task-settings.ts";
 import type { Runtime } from "../../config/runtime.ts";
 import { INDEX_TIMEOUT_MS } from "../../index-db/database.ts";
 import { type IndexBindings, sendRow } from "../../index-db/index-row-send.ts";
-import { shardsOf } from "../../index-db/shards.ts";
+import { shardsOf } from "../index/index-shards.ts";
 import { errorText, log, logAs, type LogLevel, type LogLine } from "../../lib/log.ts";
 import { cancelUpstream } from "../../outbound/cancel-upstream.ts";
 import { connectionOf } from "../../outbound/upstream-connection.ts";

@@ -6,6 +6,7 @@ import * as z from "zod";
 import { type Client, completedEvent, LOCAL_VARS, Task } from "../harness/client.ts";
 import { type Behaviour, type Post, Receiver } from "../harness/receiver.ts";
 import { seeded } from "../../simulation/random.ts";
+import { Workerd } from "../harness/workerd.ts";
 import { WranglerDev } from "../harness/wrangler-dev.ts";
 
 const SEED = Number(process.env["CRASH_SEED"] ?? 20_261_121);
@@ -26,48 +27,54 @@ const Row = z.object({
     .nullable(),
 });
 
-it("after the relay and its database were killed repeatedly, each task and its row in the search index (D1) agree", async () => {
-  console.log(`seed ${SEED}`);
-  const random = seeded(SEED);
-  await using receiver = await Receiver.start();
-  await using relay = await WranglerDev.start({ vars: VARS });
-  const { client } = relay;
-  const ids: string[] = [];
-  let isUp = true;
+it.each([
+  ["D1", () => WranglerDev.start({ vars: VARS })],
+  ["an object on plain workerd", () => Workerd.start({ vars: VARS, hasIndex: true })],
+])(
+  "after the relay and its index in %s were killed repeatedly, each task and its row in the search index agree",
+  async (_, start) => {
+    console.log(`seed ${SEED}`);
+    const random = seeded(SEED);
+    await using receiver = await Receiver.start();
+    await using relay = await start();
+    const { client } = relay;
+    const ids: string[] = [];
+    let isUp = true;
 
-  const begin = async () => {
-    await sleep(random() * 800);
-    const id = randomUUID();
-    const callbackUrl = receiver.at(`/${id}`, ...behaviours(random));
-    const course = COURSES[Math.floor(random() * COURSES.length)] ?? "event";
-    if (!isUp) return;
-    ids.push(id);
-    // A request that the kill cuts off was either stored or never received.
-    await create(client, id, course, callbackUrl).catch(() => undefined);
-  };
-  for (let kills = 0; kills <= KILLS; kills++) {
-    const load = pMap(Array.from({ length: BATCH }), begin, PARALLEL);
-    await (kills < KILLS ? sleep(500 + random() * 3_000) : load);
-    if (kills === KILLS) break;
-    if (kills === KILLS - 1)
-      await vi.waitUntil(() => receiver.posts.some(isLastUnderWay), WITHIN_MS);
-    isUp = false;
-    await relay.kill9();
-    await load;
-    await relay.restart();
-    isUp = true;
-  }
+    const begin = async () => {
+      await sleep(random() * 800);
+      const id = randomUUID();
+      const callbackUrl = receiver.at(`/${id}`, ...behaviours(random));
+      const course = COURSES[Math.floor(random() * COURSES.length)] ?? "event";
+      if (!isUp) return;
+      ids.push(id);
+      // A request that the kill cuts off was either stored or never received.
+      await create(client, id, course, callbackUrl).catch(() => undefined);
+    };
+    for (let kills = 0; kills <= KILLS; kills++) {
+      const load = pMap(Array.from({ length: BATCH }), begin, PARALLEL);
+      await (kills < KILLS ? sleep(500 + random() * 3_000) : load);
+      if (kills === KILLS) break;
+      if (kills === KILLS - 1)
+        await vi.waitUntil(() => receiver.posts.some(isLastUnderWay), WITHIN_MS);
+      isUp = false;
+      await relay.kill9();
+      await load;
+      await relay.restart();
+      isUp = true;
+    }
 
-  const differing = async () =>
-    difference(await client.list("/v1/tasks", Row), await readTasks(client, ids));
-  await expect.poll(differing, { timeout: WITHIN_MS, interval: 500 }).toEqual([]);
-  const rows = await client.list("/v1/tasks", Row);
-  const states = new Set(rows.map(({ status, callback }) => `${status} ${callback?.status}`));
-  console.log(`${rows.length} of ${ids.length} tasks: ${[...states].join(", ")}`);
-  expect(rows.length).toBeGreaterThan(KILLS * 10);
-  expect(states.size).toBeGreaterThanOrEqual(5);
-  expect(rows.some(({ callback }) => callback?.last_outcome === "interrupted")).toBe(true);
-});
+    const differing = async () =>
+      difference(await client.list("/v1/tasks", Row), await readTasks(client, ids));
+    await expect.poll(differing, { timeout: WITHIN_MS, interval: 500 }).toEqual([]);
+    const rows = await client.list("/v1/tasks", Row);
+    const states = new Set(rows.map(({ status, callback }) => `${status} ${callback?.status}`));
+    console.log(`${rows.length} of ${ids.length} tasks: ${[...states].join(", ")}`);
+    expect(rows.length).toBeGreaterThan(KILLS * 10);
+    expect(states.size).toBeGreaterThanOrEqual(5);
+    expect(rows.some(({ callback }) => callback?.last_outcome === "interrupted")).toBe(true);
+  },
+);
 
 /** Tells whether a last attempt is running, which a kill would interrupt now. */
 function isLastUnderWay({ headers, closedAt }: Post): boolean {

@@ -43,6 +43,8 @@ export interface WorkerdOptions {
   readonly hasNewConnections?: boolean;
   /** True when the relay has a bucket for outputs, in `buckets`; false by default. */
   readonly hasOutputs?: boolean;
+  /** True when the relay has an index, in an object; false by default. */
+  readonly hasIndex?: boolean;
 }
 
 /** Directory of the files that are answered without the relay. */
@@ -78,7 +80,7 @@ export function bundleOf(entry = ""): Promise<Bundle> {
   return known;
 }
 
-/** The relay on released workerd, with storage on disk. Bound are the classes of Durable Objects and, if asked for, a bucket. */
+/** The relay on released workerd, with storage on disk. Bound are the classes of Durable Objects and, if asked for, a bucket and an index. */
 export class Workerd implements AsyncDisposable {
   readonly url: string;
   readonly client: Client;
@@ -91,6 +93,7 @@ export class Workerd implements AsyncDisposable {
   readonly #v8Flags: readonly string[];
   readonly #hasNewConnections: boolean;
   readonly #hasOutputs: boolean;
+  readonly #hasIndex: boolean;
   #homeOf: HomeOf;
   #vars: Vars = {};
   #child: Child | null = null;
@@ -107,6 +110,7 @@ export class Workerd implements AsyncDisposable {
       v8Flags = [],
       hasNewConnections = true,
       hasOutputs = false,
+      hasIndex = false,
     }: WorkerdOptions,
     further: readonly FurtherWorker[],
   ) {
@@ -118,10 +122,13 @@ export class Workerd implements AsyncDisposable {
     this.#v8Flags = v8Flags;
     this.#hasNewConnections = hasNewConnections;
     this.#hasOutputs = hasOutputs;
+    this.#hasIndex = hasIndex;
     this.url = `http://127.0.0.1:${port}`;
     this.client = new Client(this);
     const inspected = hasInspector ? [`--inspector-addr=127.0.0.1:${inspectorPort}`] : [];
-    this.#command = [...wrapper, workerdPath, "serve", "--experimental", ...inspected];
+    // Only the Workers beside the relay use experimental functions.
+    const experimental = hasNewConnections || hasOutputs ? ["--experimental"] : [];
+    this.#command = [...wrapper, workerdPath, "serve", ...experimental, ...inspected];
   }
 
   static async start(options: WorkerdOptions): Promise<Workerd> {
@@ -240,7 +247,8 @@ export class Workerd implements AsyncDisposable {
     const variables = Object.keys(vars);
     const hasNewConnections = this.#hasNewConnections;
     const { services, extensions, bindings, workers } = this.#hasOutputs ? BUCKET_PARTS : NO_BUCKET;
-    const options = { homeOf: this.#homeOf, variables, hasNewConnections };
+    const hasIndex = this.#hasIndex;
+    const options = { homeOf: this.#homeOf, variables, hasNewConnections, hasIndex };
     return [
       configText({
         services: [...this.#further.map(serviceText), ...services],

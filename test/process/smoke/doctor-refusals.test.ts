@@ -152,6 +152,7 @@ function findings(
 }
 
 const OWN = "https://relay.example.com";
+const ON_D1 = { plan: "paid", isIndexInObject: false } as const;
 
 it("for a relay on plain workerd, which shows no version at /healthz, npm run doctor proposes no wrangler commands, and says where its variables stand", () => {
   const plain = findings(OWN, {}, { version: null });
@@ -171,14 +172,14 @@ it("for a relay on plain workerd, which shows no version at /healthz, npm run do
   expect(deployed).not.toContain("plain workerd");
   expect(deployed).toContain("[[ratelimits]] in wrangler.toml");
   const disabled = { ...anAnswer({ code: "index_disabled" }), status: 501 };
-  const [late] = indexFindings(disabled, anAnswer(""), "paid", true).map(lineOf);
-  expect(late).toContain("there is no index (plain workerd has none)");
+  const [late] = indexFindings(disabled, anAnswer(""), ON_D1, true).map(lineOf);
+  expect(late).toContain("there is no index (bind INDEX_OBJECT as in ops/workerd.capnp)");
   const failing = { ...anAnswer({ code: "unavailable" }), status: 503 };
-  const late95 = { lag_ms: { p95: 90_000 }, overdue: { tasks: 0, oldest_age_ms: null } };
-  const lagging = anAnswer({ counted_at: 7, index: late95 });
-  for (const stats of [failing, lagging]) {
-    const [found] = indexFindings(stats, anAnswer(""), "paid", true).map(lineOf);
-    expect(found).toMatch(/^PROBLEM +index: .+ Cure: read the log/);
+  const index = { lag_ms: { p95: 90_000 }, overdue: { tasks: 0, oldest_age_ms: null } };
+  for (const stats of [failing, anAnswer({ counted_at: 7, index })]) {
+    const [found] = indexFindings(stats, anAnswer(""), ON_D1, true).map(lineOf);
+    expect(found).toMatch(/^PROBLEM +index: .+ Cure: /);
+    expect(found).not.toMatch(/wrangler|npm run/);
   }
 });
 const HTTP = "http://relay.example.com";
@@ -395,11 +396,13 @@ function indexLines(
   metrics = "",
   countedAt: number | null = NOW / 1000,
   plan: "paid" | "free" = "paid",
+  isIndexInObject = false,
 ): string {
   const overdue = { tasks: 0, oldest_age_ms: null };
   const counts = { lag_ms: { p95: 900 }, overdue, ...index };
   const stats = anAnswer({ counted_at: countedAt, index: counts });
-  return indexFindings(stats, anAnswer(metrics), plan).map(lineOf).join("\n");
+  const store = { plan, isIndexInObject };
+  return indexFindings(stats, anAnswer(metrics), store).map(lineOf).join("\n");
 }
 
 const TWO_SIZES =
@@ -410,6 +413,12 @@ it("npm run doctor reports no problem with an index that is up to date", () => {
   const onFree = indexLines({}, "task_relay_index_bytes 299999999\n", NOW / 1000, "free");
   expect(onFree).toContain("index size: 300 MB of 500 MB");
   expect(onFree).not.toContain("PROBLEM");
+});
+
+it("npm run doctor reports no problem with an index of any size that lies in an object", () => {
+  const lines = indexLines({}, "task_relay_index_bytes 20000000000\n", NOW / 1000, "paid", true);
+  expect(lines).toContain("index size: 20,000 MB");
+  expect(lines).not.toContain("PROBLEM");
 });
 
 it("npm run doctor says when nothing was written to the index in the last day, and when the relay has not counted the index yet", () => {
@@ -444,6 +453,6 @@ it("npm run doctor reports a problem when the index of a relay on the Free plan 
 
 it("npm run doctor reports a problem with the index when the index database does not answer", () => {
   const answer = { ...anAnswer({ code: "unavailable" }), status: 503 };
-  const [finding] = indexFindings(answer, answer, "paid");
+  const [finding] = indexFindings(answer, answer, ON_D1);
   expect(finding && lineOf(finding)).toContain("PROBLEM      index: the relay answered 503");
 });

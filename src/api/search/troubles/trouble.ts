@@ -1,4 +1,3 @@
-import type { Config } from "../../../config/config.ts";
 import type { ConfigIssue } from "../../../config/issue.ts";
 import type { HostPause } from "../../../core/plans/host-pause.ts";
 import type { OpenCount } from "../../../index-db/open-count.ts";
@@ -38,8 +37,8 @@ export interface Facts {
   /** Current time, in Unix milliseconds. */
   readonly now: number;
   readonly isPaused: boolean;
-  /** Plan of the Cloudflare account, which limits the size of the index. */
-  readonly plan: Config["plan"];
+  /** Size at which a database of the index is full, in bytes. */
+  readonly maxIndexBytes: number;
   /** Receivers' hosts to which nothing is sent. Empty also when they could not be read. */
   readonly pausedHosts: readonly HostPause[];
   readonly warnings: readonly ConfigIssue[];

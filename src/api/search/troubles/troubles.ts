@@ -1,7 +1,7 @@
 import { HOUR_MS, MINUTE_MS, SECOND_MS, toSeconds } from "../../../core/time.ts";
 import { quantile } from "../../../index-db/buckets.ts";
 import { histogramOf } from "../../../index-db/found-late.ts";
-import { ALMOST_FULL_SHARE, FILLING_SHARE, MAX_INDEX_BYTES } from "../../../index-db/limits.ts";
+import { ALMOST_FULL_SHARE, FILLING_SHARE } from "../../../index-db/limits.ts";
 import {
   copiesLate,
   deadlineNear,
@@ -98,9 +98,9 @@ function indexLagging({ index, now }: Facts): readonly Trouble[] {
   return [trouble({ severity: "warning", detail, subject: { lag_ms: lagMs }, actions: STATS })];
 }
 
-function indexFull({ index, plan }: Facts): readonly Trouble[] {
+function indexFull({ index, maxIndexBytes }: Facts): readonly Trouble[] {
   const bytes = index?.open.sizeBytes ?? 0;
-  const share = bytes / MAX_INDEX_BYTES[plan];
+  const share = bytes / maxIndexBytes;
   if (share < FILLING_SHARE) return [];
   const isAlmostFull = share >= ALMOST_FULL_SHARE;
   const detail = `A database of the index is at least ${isAlmostFull ? 80 : 60} % full.`;
