@@ -3,8 +3,8 @@ import type { CopyOrder } from "../src/core/duties/copy-order.ts";
 import {
   OutputObject as Copier,
   type OutputBindings,
-  type OutputBucket,
 } from "../src/objects/output/output-object.ts";
+import type { StoreWriter } from "../src/objects/output/output-store.ts";
 import { storeCopy } from "../src/objects/output/store-copy.ts";
 import { statedBytes } from "../src/outbound/open-source.ts";
 import { env } from "../src/startup.ts";
@@ -91,7 +91,7 @@ function orderOf(taskId: string, source: string, origin: string): CopyOrder {
 }
 
 /** Returns a bucket that sends what is stored to a server. */
-function bucketAt(sink: string): OutputBucket {
+function bucketAt(sink: string): StoreWriter {
   return {
     put: async (key, value) => ({ size: await sent(`${sink}/${key}`, value) }),
     createMultipartUpload: async (key) => {

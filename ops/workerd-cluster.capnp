@@ -10,6 +10,8 @@ const config :Workerd.Config = (
     (name = "disk", disk = (writable = true)),
     (name = "public", disk = ()),
     (name = "network", network = (allow = import "/allow.capnp".networks, tlsOptions = (trustBrowserCas = true))),
+    # Reaches the store of OUTPUTS_S3_URL, also in your own networks, and is used for nothing else.
+    (name = "outputs-s3", network = (allow = ["public", "private"], tlsOptions = (trustBrowserCas = true))),
     (name = "new-connections", worker = .newConnections),
   ],
   # The memory of an isolate on Cloudflare.
@@ -58,6 +60,7 @@ const relay :Workerd.Worker = (
   bindings = [
     (name = "FILES", service = "public"),
     (name = "ASSETS", service = "relay"),
+    (name = "OUTPUTS_S3", service = "outputs-s3"),
     (name = "NEW_CONNECTIONS", service = "new-connections"),
     (name = "TASKS", durableObjectNamespace = (className = "TaskObject", serviceName = "relay")),
     (name = "ACCOUNTS", durableObjectNamespace = (className = "AccountObject", serviceName = "relay")),
@@ -90,6 +93,9 @@ const relay :Workerd.Worker = (
     (name = "QUEUE_MINUTES", fromEnvironment = "QUEUE_MINUTES"),
     (name = "SUBMIT_UNKNOWN_MINUTES", fromEnvironment = "SUBMIT_UNKNOWN_MINUTES"),
     (name = "OFFERS", fromEnvironment = "OFFERS"),
+    (name = "OUTPUTS_S3_URL", fromEnvironment = "OUTPUTS_S3_URL"),
+    (name = "OUTPUTS_S3_REGION", fromEnvironment = "OUTPUTS_S3_REGION"),
+    (name = "OUTPUTS_S3_BUCKET", fromEnvironment = "OUTPUTS_S3_BUCKET"),
     (name = "OUTPUTS_URL", fromEnvironment = "OUTPUTS_URL"),
     (name = "OUTPUT_DAYS", fromEnvironment = "OUTPUT_DAYS"),
     (name = "MAX_OUTPUT_MB", fromEnvironment = "MAX_OUTPUT_MB"),
@@ -115,6 +121,8 @@ const relay :Workerd.Worker = (
     (name = "CONNECTIONS", fromEnvironment = "CONNECTIONS"),
     (name = "CONNECTIONS_2", fromEnvironment = "CONNECTIONS_2"),
     (name = "CONNECTIONS_3", fromEnvironment = "CONNECTIONS_3"),
+    (name = "OUTPUTS_S3_KEY", fromEnvironment = "OUTPUTS_S3_KEY"),
+    (name = "OUTPUTS_S3_SECRET", fromEnvironment = "OUTPUTS_S3_SECRET"),
     (name = "SIGNING_SECRETS", fromEnvironment = "SIGNING_SECRETS"),
     (name = "EVENTS_SECRETS", fromEnvironment = "EVENTS_SECRETS"),
     (name = "SIGNING_KEYS", fromEnvironment = "SIGNING_KEYS"),

@@ -4,10 +4,12 @@ import { Variables } from "../../src/config/variables.ts";
 type Shape = typeof Variables.shape;
 
 /**
- * Name of a variable or secret that has a description. `INDEX_DB`, `INDEX_OBJECT` and `OUTPUTS` have none, because they
- * are bindings and no variables; `CONNECTIONS` is added, because it is not read by the schema.
+ * Name of a variable or secret that has a description. The bindings that the schema reads have none; `CONNECTIONS` is
+ * added, because it is not read by the schema.
  */
-type VariableName = Exclude<keyof Shape, "INDEX_DB" | "INDEX_OBJECT" | "OUTPUTS"> | "CONNECTIONS";
+type VariableName =
+  | Exclude<keyof Shape, "INDEX_DB" | "INDEX_OBJECT" | "OUTPUTS" | "OUTPUTS_S3">
+  | "CONNECTIONS";
 
 /** Describes a variable for the documentation. The code that reads the variable states its default and its values. */
 interface Entry {
@@ -130,6 +132,22 @@ const SUBMITS = {
 
 /** Descriptions of the variables about outputs, i.e. the files that tasks have generated. */
 const OUTPUTS = {
+  OUTPUTS_S3_URL: {
+    without: "none",
+    values: "URL without a path",
+    meaning:
+      "keeps outputs in an [S3-compatible store](outputs.md#a-store-of-your-own) in place of the bucket `OUTPUTS`: the endpoint of the store. Where the host begins with the name of the bucket and a dot, the bucket is not named in the path. `OUTPUTS_S3_BUCKET` and the secrets `OUTPUTS_S3_KEY` and `OUTPUTS_S3_SECRET` are then required",
+  },
+  OUTPUTS_S3_REGION: {
+    without: "`us-east-1`",
+    values: "name of a region",
+    meaning: "region of the bucket of outputs, by which requests to it are signed",
+  },
+  OUTPUTS_S3_BUCKET: {
+    without: "none",
+    values: "name of a bucket",
+    meaning: "bucket in which outputs are kept, below `outputs/`; it may hold other files",
+  },
   OUTPUTS_URL: {
     without: "`PUBLIC_URL`",
     values: "URL without a path",
@@ -263,6 +281,16 @@ const SECRETS = {
     aliases: ["CONNECTIONS_2", "CONNECTIONS_3"],
     meaning:
       'further accounts and regions of providers: `{"ark-intl": {"provider": "ark", "key": "…", "base_url": "…"}}`; each name can be used as `provider` of a task. Cloudflare limits a secret to 5 KB, about 20 connections: put more into the next one. [providers.md](providers.md#several-connections) has the fields, [queue.md](queue.md) those that limit jobs in flight and make pools',
+  },
+  OUTPUTS_S3_KEY: {
+    without: "none",
+    values: "id of an access key",
+    meaning: "id of the access key of the [store of outputs](outputs.md#a-store-of-your-own)",
+  },
+  OUTPUTS_S3_SECRET: {
+    without: "none",
+    values: "secret access key",
+    meaning: "secret of that access key",
   },
   SIGNING_SECRETS: {
     without: "derived",

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { RATE_LIMITS } from "../../src/config/rate-limits.ts";
 import { type Finding, ok, problem, unchecked } from "./finding.ts";
-import { outputFindings } from "./outputs.ts";
+import { outputFindings, storeFindings } from "./outputs.ts";
 import type { Answer } from "./relay.ts";
 
 const Health = z.looseObject({
@@ -16,7 +16,10 @@ const Health = z.looseObject({
     OUTPUTS: z.boolean(),
     OUTPUTS_URL: z.nullable(z.string()),
     OUTPUT_DAYS: z.number(),
+    OUTPUTS_S3_URL: z.optional(z.nullable(z.string())),
+    OUTPUTS_S3_BUCKET: z.optional(z.nullable(z.string())),
   }),
+  store: z.optional(z.nullable(z.looseObject({ fault: z.nullable(z.string()) }))),
   connections: z.record(
     z.string(),
     z.looseObject({
@@ -114,6 +117,7 @@ export function configurationFindings(health: Health, deployment: Deployment): F
     ...connectionFindings(health, apply),
     ...disabledFindings(health, apply),
     ...outputFindings(health.configuration, !isLocal && !isPreview, isPlain),
+    ...storeFindings(health),
     limitsFinding(health, isPlain),
   ];
 }

@@ -14,7 +14,7 @@ const SETUP = "npm run setup -- --outputs";
 /**
  * Checks where the relay keeps outputs (the files that tasks generate), and where its links to them lead.
  * @param isExposed true for a relay that others reach, whose console should have another host than the outputs.
- * @param isPlain true for a relay in plain workerd, which has no bucket.
+ * @param isPlain true for a relay in plain workerd, which has no bucket of R2.
  */
 export function outputFindings(
   settings: OutputSettings,
@@ -23,7 +23,7 @@ export function outputFindings(
 ): Finding[] {
   const { OUTPUTS, OUTPUTS_URL, OUTPUT_DAYS, PUBLIC_URL } = settings;
   if (!OUTPUTS) {
-    const how = isPlain ? "plain workerd has no bucket" : SETUP;
+    const how = isPlain ? "set OUTPUTS_S3_URL: docs/outputs.md" : SETUP;
     return [ok(`outputs: not kept, links are the upstream's unless they need its key (${how})`)];
   }
   if (OUTPUTS_URL === null) {
@@ -33,8 +33,29 @@ export function outputFindings(
   }
   const text = `outputs: kept for ${OUTPUT_DAYS} days, links lead to ${OUTPUTS_URL}`;
   if (!isExposed || OUTPUTS_URL !== PUBLIC_URL) return [ok(text)];
-  const cure = `${SETUP} --outputs-domain <host>, then deploy (docs/outputs.md)`;
+  const cure = isPlain
+    ? "set OUTPUTS_URL to another host of the proxy (docs/outputs.md) and restart"
+    : `${SETUP} --outputs-domain <host>, then deploy (docs/outputs.md)`;
   return [warning(`${text}, which is the host of the console`, cure)];
+}
+
+/** The store of outputs that `/healthz` shows. */
+interface StoreHealth {
+  readonly configuration: {
+    readonly OUTPUTS_S3_URL?: string | null | undefined;
+    readonly OUTPUTS_S3_BUCKET?: string | null | undefined;
+  };
+  readonly store?: { readonly fault: string | null } | null | undefined;
+}
+
+/** Says whether the S3-compatible store of outputs has answered the relay as it should; `[]` without such a store. */
+export function storeFindings({ configuration, store }: StoreHealth): Finding[] {
+  if (store === undefined || store === null) return [];
+  const { OUTPUTS_S3_URL: url, OUTPUTS_S3_BUCKET: bucket } = configuration;
+  const place = `outputs: bucket ${bucket} at ${url}`;
+  if (store.fault === null) return [ok(`${place} can be read`)];
+  const cure = "docs/outputs.md says what this means, and which variable to correct";
+  return [problem(`${place}: ${store.fault}`, cure)];
 }
 
 /** Converts the state of the rule that aborts unfinished uploads to a result of the doctor. */

@@ -64,7 +64,9 @@ const config :Workerd.Config = (
     (name = "relay", worker = .relay),
     (name = "disk", disk = (writable = true)),
     (name = "public", disk = ()),
-    (name = "network", network = (allow = ${allowed}, tlsOptions = (trustBrowserCas = true))),${linesOf(services)}
+    (name = "network", network = (allow = ${allowed}, tlsOptions = (trustBrowserCas = true))),
+    # Reaches the store of OUTPUTS_S3_URL, also in your own networks, and is used for nothing else.
+    (name = "outputs-s3", network = (allow = ["public", "private"], tlsOptions = (trustBrowserCas = true))),${linesOf(services)}
   ],
   # The memory of an isolate on Cloudflare.
   v8Flags = [${flags}],
@@ -123,6 +125,7 @@ export function workerText(options: WorkerOptions): string {
     ...(isRelay
       ? ['(name = "FILES", service = "public"),', '(name = "ASSETS", service = "relay"),']
       : []),
+    '(name = "OUTPUTS_S3", service = "outputs-s3"),',
     ...(hasNewConnections ? ['(name = "NEW_CONNECTIONS", service = "new-connections"),'] : []),
     ...classes.map(([binding, className]) => namespace(binding, className)),
     ...(options.bindings ?? []).map((binding) => `${binding},`),

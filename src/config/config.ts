@@ -289,13 +289,15 @@ function conflicts(data: ParsedVariables, connected: Connections): ConfigIssue[]
 }
 
 /**
- * Returns a fault for each of `SETTLEMENT_URL` and `OPERATOR_CALLBACK_URL` that contains an IP address although the
- * relay must not call IP addresses, as on Cloudflare.
+ * Returns a fault for each of `SETTLEMENT_URL`, `OPERATOR_CALLBACK_URL` and `OUTPUTS_S3_URL` that contains an IP address
+ * although the relay must not call IP addresses, as on Cloudflare. The binding `OUTPUTS_S3` permits them for the store.
  */
 function uncallableUrls(data: ParsedVariables): ConfigIssue[] {
   if (data.ALLOW_IP_CALLBACKS) return [];
   const { SETTLEMENT_URL, OPERATOR_CALLBACK_URL } = data;
-  return Object.entries({ SETTLEMENT_URL, OPERATOR_CALLBACK_URL }).flatMap(([path, text]) => {
+  const OUTPUTS_S3_URL = data.OUTPUTS_S3 === undefined ? data.OUTPUTS_S3_URL : null;
+  const urls = { SETTLEMENT_URL, OPERATOR_CALLBACK_URL, OUTPUTS_S3_URL };
+  return Object.entries(urls).flatMap(([path, text]) => {
     const url = URL.parse(text ?? "");
     if (url === null || !isIpLiteral(url)) return [];
     return data.ALLOW_LOCAL_CALLBACKS && isLoopback(url) ? [] : { path, message: IP_REFUSAL };

@@ -18,6 +18,9 @@ import { readerOf, wholeNumber } from "./readers.ts";
 
 const WHSEC_MESSAGE = "must be whsec_ and the base64 of 24 to 64 bytes, space-separated";
 
+const BUCKET_MESSAGE =
+  "must be the name of a bucket: 3 to 63 small letters, digits, dots and hyphens";
+
 const HOSTS_MESSAGE =
   "must be host names with an optional port, space-separated, without https://, path and wildcard";
 
@@ -60,6 +63,12 @@ export const Variables = z.object({
   QUEUE_MINUTES: wholeNumber("60", { min: 1, max: 10_080, unit: "minutes" }),
   SUBMIT_UNKNOWN_MINUTES: wholeNumber("60", { min: 1, max: 1440, unit: "minutes" }),
   OUTPUTS: z.optional(z.unknown()),
+  OUTPUTS_S3: z.optional(z.unknown()),
+  OUTPUTS_S3_URL: parseOptional(originOf),
+  OUTPUTS_S3_REGION: parse("us-east-1", matching(/^[\w-]{1,64}$/, "must be the name of a region")),
+  OUTPUTS_S3_BUCKET: parseOptional(matching(/^[a-z\d][a-z\d.-]{1,61}[a-z\d]$/, BUCKET_MESSAGE)),
+  OUTPUTS_S3_KEY: parseOptional(matching(/^[!-~]{1,256}$/, "must be one id of an access key")),
+  OUTPUTS_S3_SECRET: parseOptional(matching(/^[!-~]{1,256}$/, "must be one secret access key")),
   OUTPUTS_URL: parseOptional(originOf),
   OUTPUT_DAYS: optionalNumber(
     { min: 1, max: MAX_RETENTION_MS / DAY_MS, unit: "days" },
@@ -108,9 +117,7 @@ export const Variables = z.object({
   EVENTS_SECRETS: parseOptional(list(WHSEC_MESSAGE, isHmacSecret)),
   SIGNING_KEYS: parseOptional(signingKeysOf),
   ACCESS_TEAM: parseOptional(accessOriginOf),
-  ACCESS_AUD: parseOptional((value) =>
-    /^[\w-]{1,128}$/.test(value) ? success(value) : failure("must be one AUD tag"),
-  ),
+  ACCESS_AUD: parseOptional(matching(/^[\w-]{1,128}$/, "must be one AUD tag")),
   ACCESS_ROLE: oneOf("read", OPERATOR_ROLES),
 });
 
@@ -131,6 +138,11 @@ function originOf(value: string): Result<string, string> {
   if (!url.ok) return url;
   const { href, origin } = url.value;
   return href === `${origin}/` ? success(origin) : failure("must not have a path");
+}
+
+/** Returns a parser of a text that fits a pattern. */
+function matching(pattern: RegExp, message: string) {
+  return (value: string) => (pattern.test(value) ? success(value) : failure(message));
 }
 
 function isHost(item: string): boolean {

@@ -164,6 +164,16 @@ export async function getStream(
   }
 }
 
+/**
+ * Returns the function that sends requests to the store of outputs.
+ * @param service service that reaches the store also at a private address. Without one only a public address is reached.
+ */
+export function storeFetch(
+  service: Pick<Fetcher, "fetch"> | null,
+): (request: Request) => Promise<Response> {
+  return (request) => (service === null ? fetch(request) : service.fetch(request));
+}
+
 /** Body of an answer, and the JSON value in it. The value is undefined when the body is not JSON. */
 interface JsonBody {
   readonly bytes: Uint8Array<ArrayBuffer>;

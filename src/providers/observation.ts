@@ -109,7 +109,7 @@ const MAX_TIME_MS = 99_999_999_999_000;
  */
 const NEEDS_STORE = undeliverable(
   NEEDS_STORE_CODE,
-  "The upstream has sent the output itself and no link to it. The relay keeps such outputs only where the bucket OUTPUTS is bound and PUBLIC_URL is set.",
+  "The upstream has sent the output itself and no link to it. The relay keeps such outputs only where it has a bucket for them and PUBLIC_URL is set.",
 );
 /** Failure of a task whose output is inside an answer that cannot be fetched again by a `GET`. */
 const NOT_FOUND_AGAIN = undeliverable(

@@ -10,6 +10,11 @@ function outputsOf(vars: object): Partial<OutputConfig> {
   return { areOutputsKept, outputsOrigin, outputLifeMs, maxOutputBytes };
 }
 
+const s3Of = (vars: object) => {
+  const result = configuredWith(vars);
+  return result.ok ? result.value.s3 : result.error;
+};
+
 describe("the configuration for outputs", () => {
   it("without any variable for outputs, the relay keeps no copies, has no address for links to outputs, and would let such links work for 7 days", () => {
     expect(outputsOf({})).toEqual({
@@ -47,5 +52,104 @@ describe("the configuration for outputs", () => {
       ok: false,
       error: [{ path: "OUTPUT_DAYS", message: "must be at most RETENTION_DAYS" }],
     });
+  });
+
+  const S3 = {
+    OUTPUTS_S3_URL: "https://s3.example.net/",
+    OUTPUTS_S3_BUCKET: "films",
+    OUTPUTS_S3_KEY: "test-only-store-key",
+    OUTPUTS_S3_SECRET: "test-only-store-secret",
+  };
+  it("with OUTPUTS_S3_URL the relay keeps copies of outputs in the bucket of that store, by default in the region us-east-1", () => {
+    expect(outputsOf(S3)).toMatchObject({ areOutputsKept: true });
+    expect(s3Of(S3)).toEqual({
+      url: "https://s3.example.net",
+      bucket: "films",
+      bucketUrl: "https://s3.example.net/films",
+      region: "us-east-1",
+      keyId: "test-only-store-key",
+      secret: "test-only-store-secret",
+    });
+    expect(s3Of({ ...S3, OUTPUTS_S3_REGION: "cn-hangzhou" })).toMatchObject({
+      region: "cn-hangzhou",
+    });
+    expect(s3Of({})).toBeNull();
+  });
+
+  it.each([
+    [
+      "https://films.s3.oss-cn-hangzhou.aliyuncs.com",
+      "https://films.s3.oss-cn-hangzhou.aliyuncs.com",
+    ],
+    ["http://10.0.0.5:9000", "http://10.0.0.5:9000/films"],
+    ["https://filmstore.example.net", "https://filmstore.example.net/films"],
+  ])("the bucket films of the store %s has the URL %s", (OUTPUTS_S3_URL, bucketUrl) => {
+    const bound = { ...S3, OUTPUTS_S3_URL, OUTPUTS_S3: { fetch: () => null } };
+    expect(s3Of(bound)).toMatchObject({ bucketUrl });
+  });
+
+  it.each([
+    [
+      "the bucket OUTPUTS is bound too",
+      { OUTPUTS: {} },
+      "OUTPUTS_S3_URL",
+      "while the bucket OUTPUTS is bound",
+    ],
+    [
+      "OUTPUTS_S3_URL is missing",
+      { OUTPUTS_S3_URL: "" },
+      "OUTPUTS_S3_URL",
+      "is required with OUTPUTS_S3_BUCKET",
+    ],
+    [
+      "OUTPUTS_S3_BUCKET is missing",
+      { OUTPUTS_S3_BUCKET: "" },
+      "OUTPUTS_S3_BUCKET",
+      "is required with OUTPUTS_S3_URL",
+    ],
+    [
+      "OUTPUTS_S3_KEY is missing",
+      { OUTPUTS_S3_KEY: "" },
+      "OUTPUTS_S3_KEY",
+      "is required with OUTPUTS_S3_URL",
+    ],
+    [
+      "OUTPUTS_S3_SECRET is missing",
+      { OUTPUTS_S3_SECRET: "" },
+      "OUTPUTS_S3_SECRET",
+      "is required with OUTPUTS_S3_URL",
+    ],
+    [
+      "OUTPUTS_S3_URL has a path",
+      { OUTPUTS_S3_URL: "https://s3.example.net/films" },
+      "OUTPUTS_S3_URL",
+      "must not have a path",
+    ],
+    [
+      "OUTPUTS_S3_BUCKET is no name of a bucket",
+      { OUTPUTS_S3_BUCKET: "Films/2" },
+      "OUTPUTS_S3_BUCKET",
+      "must be the name of a bucket",
+    ],
+    [
+      "OUTPUTS_S3_REGION is no name of a region",
+      { OUTPUTS_S3_REGION: "eu 1" },
+      "OUTPUTS_S3_REGION",
+      "must be the name of a region",
+    ],
+    [
+      "OUTPUTS_S3_SECRET has a blank",
+      { OUTPUTS_S3_SECRET: "two words" },
+      "OUTPUTS_S3_SECRET",
+      "must be one secret access key",
+    ],
+    [
+      "OUTPUTS_S3_URL has an IP address, and no binding OUTPUTS_S3 reaches it",
+      { OUTPUTS_S3_URL: "http://10.0.0.5:9000" },
+      "OUTPUTS_S3_URL",
+      "IP address",
+    ],
+  ])("the configuration is refused when %s", (_, vars, path, message) => {
+    expect(s3Of({ ...S3, ...vars })).toEqual([{ path, message: expect.stringContaining(message) }]);
   });
 });

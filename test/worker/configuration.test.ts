@@ -283,6 +283,9 @@ it("GET /healthz shows the operator the value in effect of every setting, but of
       MAX_BODY_KB: 256,
       MAX_SUBMIT_MB: 16,
       OUTPUTS: false,
+      OUTPUTS_S3_URL: null,
+      OUTPUTS_S3_REGION: null,
+      OUTPUTS_S3_BUCKET: null,
       OUTPUTS_URL: "https://relay.example.com",
       OUTPUT_DAYS: 3,
       MAX_OUTPUT_MB: 1024,
@@ -335,6 +338,7 @@ it("GET /healthz shows the operator the value in effect of every setting, but of
     without_key: expect.objectContaining({ ark: expect.anything() }),
     disabled: [],
     index: null,
+    store: null,
   });
 });
 

@@ -4,14 +4,16 @@ import { NoBody, NoQuery, operation } from "../operation.ts";
 import { connectionsOf, poolsOf, withoutKey } from "./connection-health.ts";
 import { indexStateOf } from "./index-health.ts";
 import { configurationOf } from "./settings.ts";
+import { storeStateOf } from "./store-health.ts";
 
 export type HealthDetails = Awaited<ReturnType<typeof healthDetails>>;
 
 /** Returns the part of the response of `/healthz` that only operators see. */
 export async function healthDetails(config: Config, env: Env) {
-  const [connections, index] = await Promise.all([
+  const [connections, index, store] = await Promise.all([
     connectionsOf(config, env),
     indexStateOf(config, env),
+    storeStateOf(config, env),
   ]);
   return {
     configuration: configurationOf(config, env),
@@ -20,6 +22,7 @@ export async function healthDetails(config: Config, env: Env) {
     without_key: withoutKey(config),
     disabled: config.disabledConnections,
     index,
+    store,
   };
 }
 

@@ -40,6 +40,17 @@ const Health = named(
       z.nullable(Index),
       "The index as it was at most 30 seconds ago; null where none is bound. Only operators see it.",
     ),
+    store: maybe(
+      z.nullable(
+        z.strictObject({
+          fault: described(
+            z.nullable(Text),
+            "What a read of the store has shown to be wrong with it or its settings; null for nothing.",
+          ),
+        }),
+      ),
+      "The S3-compatible store of outputs as it was at most 30 seconds ago; null where there is none. Only operators see it.",
+    ),
   }),
   "State of a relay that is configured.",
 );

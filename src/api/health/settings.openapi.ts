@@ -23,7 +23,10 @@ export const Settings = z.strictObject({
     z.array(OfferForm),
     "What accounts may submit by the variable `OFFERS`; empty when it is not set.",
   ),
-  OUTPUTS: described(z.boolean(), "Whether the relay keeps outputs, because the bucket is bound."),
+  OUTPUTS: described(z.boolean(), "Whether the relay keeps outputs, because it has a bucket."),
+  OUTPUTS_S3_URL: z.nullable(Text),
+  OUTPUTS_S3_REGION: z.nullable(Text),
+  OUTPUTS_S3_BUCKET: z.nullable(Text),
   OUTPUTS_URL: described(
     z.nullable(Text),
     "Origin of the links to outputs, which is `PUBLIC_URL` by default.",

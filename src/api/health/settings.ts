@@ -87,6 +87,9 @@ function submitSettingsOf(config: Config) {
 function outputSettingsOf(config: Config) {
   return {
     OUTPUTS: config.areOutputsKept,
+    OUTPUTS_S3_URL: config.s3?.url ?? null,
+    OUTPUTS_S3_REGION: config.s3?.region ?? null,
+    OUTPUTS_S3_BUCKET: config.s3?.bucket ?? null,
     OUTPUTS_URL: config.outputsOrigin,
     OUTPUT_DAYS: config.outputLifeMs / DAY_MS,
     MAX_OUTPUT_MB: config.maxOutputBytes / 1024 / 1024,

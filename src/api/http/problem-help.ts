@@ -171,7 +171,7 @@ export const PROBLEM_HELP: Readonly<Record<ProblemCode, ProblemHelp>> = {
   output_needs_store: {
     cause:
       "The submission asks for the output itself in the upstream's answer (as a data: URL or in base64), in place of a link to it, and this relay could not keep such an output. The member issues names the field. Nothing was sent or charged.",
-    cure: "Ask for a link: leave the field out, or give it the value that the upstream documents for links. The operator can bind the bucket OUTPUTS and set PUBLIC_URL, so that the relay keeps outputs; a connection that is polled by POST cannot have them kept.",
+    cure: "Ask for a link: leave the field out, or give it the value that the upstream documents for links. The operator can give the relay a bucket for outputs (docs/outputs.md) and set PUBLIC_URL, so that the relay keeps outputs; a connection that is polled by POST cannot have them kept.",
   },
   idempotency_key_reused: {
     cause:
@@ -204,7 +204,7 @@ export const PROBLEM_HELP: Readonly<Record<ProblemCode, ProblemHelp>> = {
   },
   not_configured: {
     cause:
-      "A variable or secret is missing or malformed, or the task would get a hook URL while PUBLIC_URL is not set and the request has not come over HTTPS from Cloudflare, or the answer of a call with Prefer: respond-async could not be kept without the bucket OUTPUTS and PUBLIC_URL. The member detail names it. Nothing was stored.",
+      "A variable or secret is missing or malformed, or the task would get a hook URL while PUBLIC_URL is not set and the request has not come over HTTPS from Cloudflare, or the answer of a call with Prefer: respond-async could not be kept without a bucket for outputs and PUBLIC_URL. The member detail names it. Nothing was stored.",
     cure: "Set the variables that detail names and deploy again; npm run deploy:first sets PUBLIC_URL. Locally, npm run setup writes the missing secrets.",
   },
   stored_by_earlier_build: {

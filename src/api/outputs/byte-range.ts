@@ -1,3 +1,5 @@
+import type { AskedRange } from "../../objects/output/output-store.ts";
+
 /**
  * Conditional requests and byte ranges of outputs (RFC 9110, sections 13 and 14). An output never changes, so its entity
  * tag is always strong.
@@ -25,14 +27,6 @@ export interface Representation {
 export type Selection =
   | { readonly kind: "whole" | "unsatisfiable" | "not_modified" | "precondition_failed" }
   | { readonly kind: "part"; readonly offset: number; readonly length: number };
-
-/**
- * A range of bytes of which it is not known whether the output has them: `length` bytes from `offset` on, all bytes from
- * `offset` on, or the last bytes.
- */
-export type AskedRange =
-  | { readonly offset: number; readonly length?: number }
-  | { readonly suffix: number };
 
 /** The headers of a request for an output. They decide which part of the output is sent, if any. */
 type RequestHeaders = Pick<Headers, "get">;

@@ -1,8 +1,14 @@
 import { OTHER_TYPE } from "../../core/output-metadata/media-type.ts";
 import { SECOND_MS } from "../../core/time.ts";
 import { outputKey } from "../../objects/output/output-key.ts";
+import type {
+  AskedRange,
+  OpenedOutput,
+  StoredOutput,
+  StoreReader,
+} from "../../objects/output/output-store.ts";
 import type { LinkedOutput } from "../../security/output-link.ts";
-import { type AskedRange, askedRange, onlyKnownTag, selectionOf } from "./byte-range.ts";
+import { askedRange, onlyKnownTag, selectionOf } from "./byte-range.ts";
 import { contentHeaders, OUTPUT_HEADERS } from "./output-headers.ts";
 
 /**
@@ -10,28 +16,6 @@ import { contentHeaders, OUTPUT_HEADERS } from "./output-headers.ts";
  * deleted.
  */
 const MAX_AGE_S = 3_600;
-
-/** The methods of a bucket that are used to send copies. */
-export interface ReadBucket {
-  readonly head: (key: string) => Promise<StoredCopy | null>;
-  /**
-   * Reads an object, or the part of it that `range` names; bytes behind its end are left out.
-   * @returns an object without a body when its entity tag is `etagDoesNotMatch`; null when there is no such object.
-   * @throws Error also when the object has no byte of the range.
-   */
-  readonly get: (
-    key: string,
-    options: {
-      readonly range?: AskedRange;
-      readonly onlyIf?: { readonly etagDoesNotMatch: string };
-    },
-  ) => Promise<OpenedCopy | null>;
-}
-
-/** A copy in the bucket. `size` is that of the whole copy. */
-type StoredCopy = Pick<R2Object, "size" | "httpEtag" | "httpMetadata">;
-/** A copy whose bytes, or those of the part that was asked for, can be read. */
-type OpenedCopy = StoredCopy & { readonly body?: ReadableStream };
 
 /**
  * Answers a request for an output with the relay's copy, or with the requested part of it. One call to the bucket is
@@ -42,12 +26,12 @@ type OpenedCopy = StoredCopy & { readonly body?: ReadableStream };
 export async function serveCopy(
   { method, headers: asked }: Pick<Request, "method" | "headers">,
   output: LinkedOutput,
-  bucket: ReadBucket,
+  bucket: StoreReader,
 ): Promise<Response | null> {
   const key = outputKey(output, output.number);
   const isGet = method === "GET";
   const range = askedRange(asked, isGet);
-  const copy: OpenedCopy | null = isGet
+  const copy: OpenedOutput | null = isGet
     ? await openCopy(bucket, key, range, asked)
     : await bucket.head(key);
   if (copy === null) return null;
@@ -87,11 +71,11 @@ export async function serveCopy(
  * client has already, it returns the facts without the bytes.
  */
 async function openCopy(
-  bucket: ReadBucket,
+  bucket: StoreReader,
   key: string,
   range: AskedRange | null,
   asked: Headers,
-): Promise<OpenedCopy | null> {
+): Promise<OpenedOutput | null> {
   const tag = onlyKnownTag(asked);
   const onlyIf = tag === null ? {} : { onlyIf: { etagDoesNotMatch: tag } };
   if (range === null) return await bucket.get(key, onlyIf);
@@ -116,12 +100,12 @@ async function withoutBody(
   return new Response(null, { status, headers });
 }
 
-function whole(object: StoredCopy, output: LinkedOutput, body: ReadableStream | null): Response {
+function whole(object: StoredOutput, output: LinkedOutput, body: ReadableStream | null): Response {
   const headers = { ...headersOf(object, output), "Content-Length": String(object.size) };
   return new Response(body, { headers });
 }
 
-function headersOf(object: StoredCopy, output: LinkedOutput) {
+function headersOf(object: StoredOutput, output: LinkedOutput) {
   const mediaType = object.httpMetadata?.contentType ?? OTHER_TYPE;
   return {
     ...contentHeaders({ ...output, mediaType }),
@@ -131,7 +115,7 @@ function headersOf(object: StoredCopy, output: LinkedOutput) {
 }
 
 /** Returns the headers that identify the version of a copy and state how long a browser may keep it. */
-function validators({ httpEtag }: StoredCopy, { expiresAtS }: LinkedOutput) {
+function validators({ httpEtag }: StoredOutput, { expiresAtS }: LinkedOutput) {
   const leftS = expiresAtS - Math.floor(Date.now() / SECOND_MS);
   const cacheControl = `private, max-age=${Math.min(Math.max(leftS, 0), MAX_AGE_S)}`;
   return { ...OUTPUT_HEADERS, ETag: httpEtag, "Cache-Control": cacheControl };

@@ -52,7 +52,7 @@ export function requireMode(
     throw new Problem("prefer_required", { detail });
   }
   if (target.answer !== "result" || canKeepAnswers(config)) return;
-  const detail = `With Prefer: ${RESPOND_ASYNC}, the answer at this path is kept in the bucket OUTPUTS, behind links that begin with PUBLIC_URL: one of both is not set up. npm run setup -- --outputs sets up the bucket.`;
+  const detail = `With Prefer: ${RESPOND_ASYNC}, the answer at this path is kept in the bucket for outputs, behind links that begin with PUBLIC_URL: one of both is not set up. docs/outputs.md says how a bucket is set up.`;
   throw new Problem("not_configured", { detail, headers: { "Retry-After": "60" } });
 }
 

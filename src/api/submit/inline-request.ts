@@ -29,7 +29,7 @@ export function asksForOutput(
   const isFoundAgain = polls !== null && polls.body === undefined;
   if (newsRulesOf(config, connection).areInlineOutputsKept === true && isFoundAgain) return true;
   const detail = isFoundAgain
-    ? "The answer would have the output itself and no link to it. The relay keeps such outputs only where the bucket OUTPUTS is bound and PUBLIC_URL is set."
+    ? "The answer would have the output itself and no link to it. The relay keeps such outputs only where it has a bucket for them and PUBLIC_URL is set."
     : "The answer would have the output itself and no link to it, and the relay could not ask for it again to keep the output.";
   const message = "asks for the output itself in place of a link, or does not ask for a link";
   throw new Problem("output_needs_store", { detail, issues: [{ path: pointer, message }] });

@@ -18,6 +18,7 @@ import { answerWithin, withDeadline } from "../../lib/timeout.ts";
 import { toBase64Url } from "../../security/encoding.ts";
 import type { LeftUpload } from "../output/copy-plan.ts";
 import { outputKey } from "../output/output-key.ts";
+import type { StoreWriter } from "../output/output-store.ts";
 import { objectNamed } from "../placed-object.ts";
 import {
   askForPlace,
@@ -90,8 +91,8 @@ interface CalledTask extends Rpc.DurableObjectBranded {
 
 /** Bindings of the environment that the object of a call uses. */
 export interface CallBindings extends PlaceBindings {
-  /** R2 bucket in which files of answers are stored. Absent when the relay keeps no outputs. */
-  readonly OUTPUTS?: R2Bucket;
+  /** Store of the files of answers. Absent when the relay keeps no outputs. */
+  readonly OUTPUTS?: StoreWriter;
   readonly TASKS: DurableObjectNamespace<CalledTask>;
 }
 

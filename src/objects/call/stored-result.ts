@@ -12,6 +12,7 @@ import { plainReadingOf, type SubmitAdapter, type SubmitTarget } from "../../pro
 import { bytesOf } from "../../security/encoding.ts";
 import type { LeftUpload } from "../output/copy-plan.ts";
 import { outputKey } from "../output/output-key.ts";
+import type { StoreWriter } from "../output/output-store.ts";
 import { type CopyBucket, optionsOf } from "../output/store-copy.ts";
 import type { CallEnd, StoredCall } from "./call-plan.ts";
 import { type AnswerTarget, storeAnswer } from "./store-answer.ts";
@@ -26,10 +27,8 @@ export interface CallPlace {
   readonly target: SubmitTarget;
 }
 
-/** The methods of an R2 bucket that are used to store the files of an answer. */
-export interface FileBucket extends CopyBucket {
-  delete: (keys: string[]) => Promise<void>;
-}
+/** The calls of a store of outputs that are used to store the files of an answer. */
+export type FileBucket = CopyBucket & Pick<StoreWriter, "delete">;
 
 /** Where the files of an answer are stored. */
 export interface FileStore {
@@ -148,7 +147,7 @@ async function jsonOutcome(
   call: StoredCall,
   place: CallPlace,
   { config }: Runtime,
-  { bucket, caller, place: task }: FileStore,
+  { bucket, caller, place: task, signal }: FileStore,
 ): Promise<SubmitOutcome> {
   const bytes = bytesWithout(answerSecrets(place.connection, call.secrets), bytesOf(skeleton));
   const answer = { status, headers, bytes, json: parseJson(skeleton), isCut: false };
@@ -157,7 +156,7 @@ async function jsonOutcome(
   if (!isKept || outcome.kind !== "result" || outcome.news.status !== "completed") return outcome;
   const isOutput = files.length === 0 && outcome.news.urls.length === 0;
   const number = isOutput ? 1 : 0;
-  await bucket.put(outputKey(task, number), bytes, optionsOf(JSON_TYPE));
+  await bucket.put(outputKey(task, number), bytes, optionsOf(JSON_TYPE), signal);
   const all = isOutput ? [{ bytes: bytes.length, mediaType: JSON_TYPE }] : files;
   return withStored(outcome, all, { number, contentType, bytes: bytes.length });
 }

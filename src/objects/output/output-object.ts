@@ -40,7 +40,8 @@ import { CopySlots, STATED_UNITS, UNSTATED_UNITS } from "./copy-slots.ts";
 import { linkLifeMs, sourceOf } from "./copy-source.ts";
 import { measureCopy } from "./measure-copy.ts";
 import { outputKey } from "./output-key.ts";
-import { type CopyBucket, storeCopy } from "./store-copy.ts";
+import type { StoreWriter } from "./output-store.ts";
+import { storeCopy } from "./store-copy.ts";
 
 /**
  * The method of a task's Durable Object that the object which copies its outputs calls. It is declared here, because
@@ -51,19 +52,10 @@ interface CopiedTask extends Rpc.DurableObjectBranded {
   endCopies: (event: CopiesEndedEvent) => boolean;
 }
 
-/** The methods of an R2 bucket that the object which copies a task's outputs uses. */
-export interface OutputBucket extends CopyBucket {
-  readonly resumeMultipartUpload: (
-    key: string,
-    uploadId: string,
-  ) => { readonly abort: () => Promise<void> };
-  readonly delete: (keys: string[]) => Promise<void>;
-}
-
 /** Bindings of the environment that the object which copies a task's outputs uses. */
 export interface OutputBindings extends WithStartup {
-  /** Bucket in which the copies are stored. Absent when the relay makes no copies of outputs. */
-  readonly OUTPUTS?: OutputBucket;
+  /** Store of the copies. Absent when the relay makes no copies of outputs. */
+  readonly OUTPUTS?: StoreWriter;
   readonly METRICS?: AnalyticsEngineDataset;
   readonly TASKS: DurableObjectNamespace<CopiedTask>;
 }
@@ -451,7 +443,7 @@ function lossOf({ kind }: Exclude<OpenedSource, { readonly kind: "opened" }>): L
   return kind === "not_ready" ? "unreachable" : kind;
 }
 
-const NO_BUCKET = "the bucket OUTPUTS is not bound any more";
+const NO_BUCKET = "the relay has no bucket for outputs any more";
 
 function logTry(
   { taskId }: Copies,

@@ -1,6 +1,7 @@
 import { mediaTypeOf } from "../../core/output-metadata/media-type.ts";
 import { errorText, log } from "../../lib/log.ts";
 import type { TryResult } from "./copy-plan.ts";
+import type { FileOptions, StoreWriter } from "./output-store.ts";
 
 /**
  * Size in bytes of the parts in which an output of unknown length is stored. One part is held in memory. All parts of
@@ -17,30 +18,13 @@ export const READ_BYTES = 256 * 1024;
 /** Number of bytes that one read brings at least, except at the end of an output. */
 export const LEAST_READ_BYTES = 64 * 1024;
 
-/** Options with which a copy is stored in the bucket, e.g. its media type. */
-type CopyOptions = R2MultipartOptions;
-
 /** Returns the options with which a file of this media type is stored. */
-export function optionsOf(mediaType: string): CopyOptions {
+export function optionsOf(mediaType: string): FileOptions {
   return { httpMetadata: { contentType: mediaType } };
 }
 
-/** The methods of an R2 bucket that are used to store a copy. */
-export interface CopyBucket {
-  put: (
-    key: string,
-    value: ReadableStream | Uint8Array,
-    options: CopyOptions,
-  ) => Promise<Pick<R2Object, "size">>;
-  createMultipartUpload: (key: string, options: CopyOptions) => Promise<CopyUpload>;
-}
-
-interface CopyUpload {
-  readonly uploadId: string;
-  uploadPart: (number: number, part: Uint8Array) => Promise<R2UploadedPart>;
-  complete: (parts: R2UploadedPart[]) => Promise<Pick<R2Object, "size">>;
-  abort: () => Promise<void>;
-}
+/** The calls of a store of outputs that are used to store a copy. */
+export type CopyBucket = Pick<StoreWriter, "put" | "createMultipartUpload">;
 
 /** Where the copy of an output is stored, and the limits for making it. */
 export interface CopyTarget {
@@ -167,11 +151,11 @@ async function storeWhole(
   start: Uint8Array,
   bytes: number,
   source: SourceReader,
-  options: CopyOptions,
+  options: FileOptions,
   { bucket, key, signal }: CopyTarget,
 ): Promise<number> {
   const { readable, writable } = new FixedLengthStream(bytes);
-  const stored = bucket.put(key, readable, options);
+  const stored = bucket.put(key, readable, options, signal);
   // The failure of the writer below may come first.
   stored.catch(() => undefined);
   const writer = writable.getWriter();
@@ -184,7 +168,8 @@ async function storeWhole(
     }
     if (source.bytes < bytes) throw new SourceFault(failed("unreachable"));
     await writer.close();
-    return (await stored).size;
+    await stored;
+    return bytes;
   } catch (error) {
     stop();
     throw error;
@@ -200,26 +185,32 @@ async function storeWhole(
 export async function storeParts(
   start: Uint8Array,
   source: Pick<SourceReader, "read">,
-  options: CopyOptions,
+  options: FileOptions,
   target: Omit<CopyTarget, "maxBytes">,
   memory: Uint8Array = partMemory(),
 ): Promise<number> {
-  const { bucket, key, onUpload } = target;
+  const { bucket, key, onUpload, signal } = target;
   const parts = partsOf(start, source, memory);
   const first = await parts.next();
   if (first.done === true) throw new Error("an output without bytes");
-  if (first.value.length < PART_BYTES) return (await bucket.put(key, first.value, options)).size;
-  const upload = await bucket.createMultipartUpload(key, options);
+  let bytes = first.value.length;
+  if (bytes < PART_BYTES) {
+    await bucket.put(key, first.value, options, signal);
+    return bytes;
+  }
+  const upload = await bucket.createMultipartUpload(key, options, signal);
   onUpload(upload.uploadId);
   try {
     // The task may have been erased meanwhile, so that the id is not stored.
-    if (target.signal.aborted) throw new SourceFault(failed("unreachable"));
+    if (signal.aborted) throw new SourceFault(failed("unreachable"));
     const uploaded = [await upload.uploadPart(1, first.value)];
     for await (const part of parts) {
+      bytes += part.length;
       uploaded.push(await upload.uploadPart(uploaded.length + 1, part));
       target.onProgress();
     }
-    return (await upload.complete(uploaded)).size;
+    await upload.complete(uploaded);
+    return bytes;
   } catch (error) {
     await upload.abort().catch(() => undefined);
     throw error;

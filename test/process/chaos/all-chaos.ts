@@ -1,7 +1,7 @@
 import { type ChaosOptions, lowTaskFigures, taskRounds } from "./callbacks/scenario.ts";
 import { Counters } from "./counters.ts";
 import { ENDPOINTS } from "./endpoints/scenario.ts";
-import { OUTPUTS } from "./outputs/scenario.ts";
+import { OUTPUTS, S3_OUTPUTS } from "./outputs/scenario.ts";
 import { PRICES } from "./prices/scenario.ts";
 import { queueScenario } from "./queue/scenario.ts";
 import { type ChaosReport, runScenario } from "./scenario.ts";
@@ -14,7 +14,15 @@ const ROUND_MINUTES = 2;
 const QUEUE_KILLS = 50;
 
 /** What a round of chaos is about. */
-export const KINDS = ["tasks", "submissions", "prices", "queue", "outputs", "endpoints"] as const;
+export const KINDS = [
+  "tasks",
+  "submissions",
+  "prices",
+  "queue",
+  "outputs",
+  "s3-outputs",
+  "endpoints",
+] as const;
 export type Kind = (typeof KINDS)[number];
 
 /** Order of the rounds. Those of tasks meet most: registrations, events, hooks, polls, cancels, redeliveries, credits. */
@@ -69,6 +77,8 @@ function roundOf(kind: Kind, seed: number, minutes: number): Promise<ChaosReport
       return runScenario(queueScenario(QUEUE_KILLS), seed);
     case "outputs":
       return runScenario(OUTPUTS, seed);
+    case "s3-outputs":
+      return runScenario(S3_OUTPUTS, seed);
     case "endpoints":
       return runScenario(ENDPOINTS, seed);
   }

@@ -10,6 +10,7 @@ import { Client, OPERATOR_KEY } from "../harness/client.ts";
 import { forThisFile } from "../harness/for-this-file.ts";
 import { skipWithout } from "../harness/program.ts";
 import { type Behaviour, Receiver } from "../harness/receiver.ts";
+import { S3_PROGRAM, S3Server } from "../harness/s3-server.ts";
 import { blockOf, Installed } from "./installed.ts";
 
 const TASKS = "/var/lib/task-relay/tasks";
@@ -46,6 +47,24 @@ it.for([
   });
   rmSync(added, { recursive: true });
   expect([status, stdout, stderr]).toEqual([0, "", ""]);
+});
+
+it("a self-hosted relay reaches a store of outputs at a private address, with the networks of allow.capnp as they are", async ({
+  skip,
+}) => {
+  skipWithout([S3_PROGRAM], skip);
+  await using store = await S3Server.start();
+  const settings = Object.entries(store.vars)
+    .map(([name, value]) => `${name}=${value}\n`)
+    .join("");
+  installed.edit("/etc/task-relay.env", "PUBLIC_URL", `${settings}PUBLIC_URL`);
+  try {
+    await installed.start();
+    const { json } = await client.ask("GET", "/healthz");
+    expect(json).toMatchObject({ configuration: { OUTPUTS: true }, store: { fault: null } });
+  } finally {
+    installed.edit("/etc/task-relay.env", settings, "");
+  }
 });
 
 it("a self-hosted relay calls local hosts only as allow.capnp permits, survives kill -9, and keeps its tasks when the files of erased tasks are removed", async () => {

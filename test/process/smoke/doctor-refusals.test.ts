@@ -135,6 +135,7 @@ interface Examined {
   readonly version?: string | null;
   readonly connections?: object;
   readonly without_key?: object;
+  readonly store?: object;
   readonly isPreview?: boolean;
 }
 
@@ -338,6 +339,27 @@ it.each([
   ],
 ])("npm run doctor reports %s about the outputs %s", (_, _place, settings, expected) => {
   expect(findings(OWN, settings)).toMatch(expected);
+});
+
+const STORE = {
+  ...KEPT,
+  OUTPUTS_S3_URL: "https://s3.example.net",
+  OUTPUTS_S3_BUCKET: "films",
+};
+
+it.each([
+  [
+    "no problem when it has answered",
+    null,
+    /^ok +outputs: bucket films at https:\/\/s3\.example\.net can be read$/m,
+  ],
+  [
+    "a problem, and what it has answered, when it refuses",
+    "the store of outputs answered 403 SignatureDoesNotMatch",
+    /^PROBLEM +outputs: bucket films at https:\/\/s3\.example\.net: the store of outputs answered 403 SignatureDoesNotMatch\. Cure: /m,
+  ],
+])("npm run doctor reports about an S3-compatible store %s", (_, fault, expected) => {
+  expect(findings(OWN, STORE, { store: { fault } })).toMatch(expected);
 });
 
 const NO_LOGIN = { isSuccess: false, stdout: "", stderr: "", notes: [] };

@@ -30,7 +30,7 @@ export function failed(
 /** Expected failure of a task whose report contains the output itself, in a relay that does not store outputs. */
 export const NEEDS_STORE: UpstreamFailure = undeliverable(
   "output_needs_store",
-  "The upstream has sent the output itself and no link to it. The relay keeps such outputs only where the bucket OUTPUTS is bound and PUBLIC_URL is set.",
+  "The upstream has sent the output itself and no link to it. The relay keeps such outputs only where it has a bucket for them and PUBLIC_URL is set.",
 );
 /** Expected failure of a task whose output is text and not a file. */
 export const NOT_A_FILE: UpstreamFailure = undeliverable(

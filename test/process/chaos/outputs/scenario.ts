@@ -3,15 +3,15 @@ import { setTimeout as sleep } from "node:timers/promises";
 import pMap from "p-map";
 import * as z from "zod";
 import { seeded } from "../../../simulation/random.ts";
-import { type BucketContent, inBucket } from "../../harness/bucket.ts";
+import type { BucketContent } from "../../harness/bucket.ts";
 import { completedEvent, LOCAL_VARS } from "../../harness/client.ts";
 import { Receiver } from "../../harness/receiver.ts";
-import { WranglerDev } from "../../harness/wrangler-dev.ts";
 import { OutputSource } from "../../outputs/output-source.ts";
 import { Counters } from "../counters.ts";
 import { killAgainAndAgain, upFor } from "../kills.ts";
 import type { Recorded, Scenario } from "../scenario.ts";
 import { faultsIn, keptOutputs, linksIn } from "./judge.ts";
+import { type KilledRelay, type Place, startWithR2, startWithS3 } from "./place.ts";
 import { endsOf, MAX_OUTPUT_MB, planOf, type TaskPlan } from "./plan.ts";
 import { PLANTED_FAULTS } from "./planted.ts";
 import {
@@ -59,7 +59,7 @@ function testTask(seed: number, nth: number, source: OutputSource, receiver: Rec
 
 /** Sends a request again and again until the relay answers with one of these statuses. */
 async function insist(
-  { client }: WranglerDev,
+  { client }: KilledRelay,
   method: string,
   path: string,
   statuses: readonly number[],
@@ -72,13 +72,13 @@ async function insist(
   }
 }
 
-async function report(relay: WranglerDev, { id, callbackUrl, sources }: TestTask): Promise<void> {
+async function report(relay: KilledRelay, { id, callbackUrl, sources }: TestTask): Promise<void> {
   const event = { ...completedEvent(id, callbackUrl), output: { urls: sources, metadata: {} } };
   await insist(relay, "POST", "/v1/events", [202, 200], event);
 }
 
 /** Orders the deletion that is planned for a task. */
-async function orderDeletion(relay: WranglerDev, { id, deletion }: TestTask): Promise<void> {
+async function orderDeletion(relay: KilledRelay, { id, deletion }: TestTask): Promise<void> {
   if (deletion === null) return;
   await sleep(deletion.pauseMs);
   const path = deletion.of === "task" ? `/v1/tasks/${id}` : `/v1/tasks/${id}/outputs/1`;
@@ -90,21 +90,21 @@ async function orderDeletion(relay: WranglerDev, { id, deletion }: TestTask): Pr
  * Waits for the moment of a kill: in turns a random one, a random one after copies have been stored, and one at which an
  * upload has parts in the bucket.
  */
-async function momentToKill(relay: WranglerDev, nth: number, random: () => number): Promise<void> {
-  const { keys } = inBucket(relay);
-  if (nth % 3 === 1) await awaitChange(() => inBucket(relay).keys.length > keys.length);
-  if (nth % 3 === 2) return awaitChange(() => inBucket(relay).parts > 0);
+async function momentToKill({ content }: Place, nth: number, random: () => number): Promise<void> {
+  const { keys } = await content();
+  if (nth % 3 === 1) await awaitChange(async () => (await content()).keys.length > keys.length);
+  if (nth % 3 === 2) return awaitChange(async () => (await content()).parts > 0);
   await upFor(random, MIN_UP_MS, MAX_UP_MS);
 }
 
 /** Waits until the condition holds, or for so long that it seems not to come. */
-async function awaitChange(isThere: () => boolean): Promise<void> {
+async function awaitChange(isThere: () => Promise<boolean>): Promise<void> {
   const giveUpAt = Date.now() + CHANGE_WITHIN_MS;
-  while (!isThere() && Date.now() < giveUpAt) await sleep(50);
+  while (!(await isThere()) && Date.now() < giveUpAt) await sleep(50);
 }
 
 /** Tells whether each output of a task is kept or said not to be kept, as the plan has it. */
-async function hasEnded({ client }: WranglerDev, task: TestTask): Promise<boolean> {
+async function hasEnded({ client }: KilledRelay, task: TestTask): Promise<boolean> {
   const ends = endsOf(task);
   const { status, json } = await client.ask("GET", `/v1/tasks/${task.id}`);
   if (ends === null) return status === 404;
@@ -118,7 +118,7 @@ async function hasEnded({ client }: WranglerDev, task: TestTask): Promise<boolea
  * @returns the tasks that have not got there in time.
  */
 async function awaitEnds(
-  relay: WranglerDev,
+  relay: KilledRelay,
   tasks: readonly TestTask[],
 ): Promise<readonly TestTask[]> {
   const giveUpAt = Date.now() + ENDED_WITHIN_MS;
@@ -139,7 +139,7 @@ const NOTHING: Omit<Recording, "open"> = {
 
 /** Records what has become of the outputs: at first with all tasks that were not erased, and then with none. */
 async function recordingOf(
-  relay: WranglerDev,
+  { relay, content }: Place,
   receiver: Receiver,
   open: readonly TestTask[],
   tasks: readonly TestTask[],
@@ -148,16 +148,16 @@ async function recordingOf(
   const living = tasks.filter((task) => endsOf(task) !== null);
   const evidenceOfTask = (task: TestTask) => evidenceOf(relay, receiver, task);
   const evidence = await pMap(living, evidenceOfTask, { concurrency: 4 });
-  const bucket = inBucket(relay);
+  const bucket = await content();
   await pMap(living, ({ id }) => insist(relay, "DELETE", `/v1/tasks/${id}`, [204, 404]), PARALLEL);
   const [link] = evidence.flatMap(({ bodies }) => bodies.slice(0, 1).flatMap(linksIn));
   const statusAfterErasure = link === undefined ? null : (await openLink(relay, link)).status;
-  const bucketAfterErasure = inBucket(relay);
+  const bucketAfterErasure = await content();
   return { open: [], evidence, bucket, bucketAfterErasure, statusAfterErasure };
 }
 
 async function evidenceOf(
-  relay: WranglerDev,
+  relay: KilledRelay,
   receiver: Receiver,
   task: TestTask,
 ): Promise<Evidence> {
@@ -168,7 +168,7 @@ async function evidenceOf(
 }
 
 /** Opens links as a whole and, where that succeeds, their last bytes alone. */
-function openAll(relay: WranglerDev, links: readonly string[]): Promise<OpenedLink[]> {
+function openAll(relay: KilledRelay, links: readonly string[]): Promise<OpenedLink[]> {
   return pMap(links, async (link) => {
     const { status, headers, content } = await opened(relay, link);
     const mediaType = headers.get("Content-Type");
@@ -181,7 +181,7 @@ function openAll(relay: WranglerDev, links: readonly string[]): Promise<OpenedLi
 
 /** Opens a link and reads the answer to its end. */
 async function opened(
-  relay: WranglerDev,
+  relay: KilledRelay,
   link: string,
   given: Readonly<Record<string, string>> = {},
 ) {
@@ -192,7 +192,7 @@ async function opened(
 
 /** Opens a link of the relay without following a redirect. */
 function openLink(
-  { url }: WranglerDev,
+  { url }: KilledRelay,
   link: string,
   headers: Readonly<Record<string, string>> = {},
 ) {
@@ -214,17 +214,27 @@ function contentOf(bytes: Uint8Array): Content {
 }
 
 /** Reports 300 tasks with outputs while the relay is killed with `kill -9`. Recorded is what has become of each output. */
-export const OUTPUTS: Scenario<Recording> = {
-  record,
-  faultsIn,
-  planted: PLANTED_FAULTS,
-  least: { "kills that left parts of an upload": 1 },
-};
+function outputsScenario(start: (vars: typeof VARS) => Promise<Place>): Scenario<Recording> {
+  return {
+    record: (seed) => record(seed, start),
+    faultsIn,
+    planted: PLANTED_FAULTS,
+    least: { "kills that left parts of an upload": 1 },
+  };
+}
 
-async function record(seed: number): Promise<Recorded<Recording>> {
+export const OUTPUTS = outputsScenario(startWithR2);
+/** The same with the bucket in an S3 server. */
+export const S3_OUTPUTS = outputsScenario(startWithS3);
+
+async function record(
+  seed: number,
+  start: (vars: typeof VARS) => Promise<Place>,
+): Promise<Recorded<Recording>> {
   await using source = await OutputSource.start();
   await using receiver = await Receiver.start();
-  await using relay = await WranglerDev.start({ vars: VARS, hasIndex: false, hasOutputs: true });
+  await using place = await start(VARS);
+  const { relay } = place;
   const tasks = Array.from({ length: TASKS }, (_, nth) => testTask(seed, nth, source, receiver));
   const counters = new Counters();
   let isOver = false;
@@ -234,15 +244,15 @@ async function record(seed: number): Promise<Recorded<Recording>> {
     deletions.push(orderDeletion(relay, task));
   };
   const random = seeded(seed);
-  const restart = () => {
-    if (inBucket(relay).parts > 0) counters.add("kills that left parts of an upload");
+  const restart = async () => {
+    if ((await place.content()).parts > 0) counters.add("kills that left parts of an upload");
     return relay.restart();
   };
   await Promise.all([
     killAgainAndAgain({
       relay: { kill9: () => relay.kill9(), restart },
       counters,
-      moment: (nth) => momentToKill(relay, nth, random),
+      moment: (nth) => momentToKill(place, nth, random),
       isEnough: (kills) => kills >= (isOver ? KILLS : MOST_KILLS),
     }),
     pMap(tasks, live, PARALLEL).finally(() => (isOver = true)),
@@ -253,7 +263,7 @@ async function record(seed: number): Promise<Recorded<Recording>> {
   counters.add("tasks", tasks.length);
   counters.add("downloads", source.requests);
   source.isDead = true;
-  const recording = await recordingOf(relay, receiver, open, tasks);
+  const recording = await recordingOf(place, receiver, open, tasks);
   counters.add("copies", keptOutputs(recording.evidence).length);
   return { recording, counters };
 }
