@@ -3,6 +3,7 @@ import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it } from "vitest";
+import * as z from "zod";
 import { Client } from "../harness/client.ts";
 import { skipWithout } from "../harness/program.ts";
 import { type Behaviour, Receiver } from "../harness/receiver.ts";
@@ -53,7 +54,7 @@ it("in a cluster of three nodes behind the proxy of ops/haproxy.cfg, restarting 
   }
 });
 
-it("after kill -9 of a node, the other node answers for all its tasks and sends their callbacks, and after the loss of all disks the cluster goes on from its bucket", async ({
+it("after kill -9 of a node, the other node answers for all its tasks, lists them and sends their callbacks, and after the loss of all disks the cluster goes on from its bucket", async ({
   skip,
 }) => {
   skipWithout(PROGRAMS, skip);
@@ -73,6 +74,7 @@ it("after kill -9 of a node, the other node answers for all its tasks and sends 
     await answered(survivor, id);
     expect((await survivor.settled(id)).callback).toMatchObject({ status: "delivered" });
   }
+  await listed(survivor, ids);
   await second.kill9();
   for (const { disk } of cluster.nodes) rmSync(disk, { recursive: true });
   await Promise.all(cluster.nodes.map((node) => node.start()));
@@ -81,7 +83,20 @@ it("after kill -9 of a node, the other node answers for all its tasks and sends 
     await answered(client, id);
     expect((await client.read(id)).callback).toMatchObject({ status: "delivered" });
   }
+  await listed(client, ids);
 });
+
+/** Waits until lists have all these tasks. */
+async function listed(client: Client, ids: readonly string[]): Promise<void> {
+  const missing = async () => {
+    const { status } = await client.send("GET", "/v1/tasks?limit=1");
+    const found =
+      status === 200 ? await client.list("/v1/tasks", z.object({ id: z.string() })) : [];
+    const known = new Set(found.map(({ id }) => id));
+    return ids.filter((id) => !known.has(id));
+  };
+  await expect.poll(missing, { timeout: FAILOVER_MS, interval: 500 }).toEqual([]);
+}
 
 /** Waits until a relay answers for a task. */
 async function answered(client: Client, id: string): Promise<void> {
