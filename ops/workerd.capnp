@@ -1,9 +1,6 @@
 # Configuration of workerd for a machine of your own: docs/self-host.md. Written by `npm run docs`.
-# Every variable of the relay comes from the environment of the process. Add further ones, such as
-# CONNECTIONS_4, to the list at the end.
-#
-# "public" keeps requests away from the addresses of your own networks, also when a name leads there. To let the
-# relay call a service in them, such as your billing, add its address: allow = ["public", "10.0.0.5/32"].
+# Every variable of the relay comes from the environment of the process. What differs from one installation to the
+# next stands in files in a directory of --import-path: allow.capnp has the networks that the relay may call.
 using Workerd = import "/workerd/workerd.capnp";
 
 const config :Workerd.Config = (
@@ -11,7 +8,7 @@ const config :Workerd.Config = (
     (name = "relay", worker = .relay),
     (name = "disk", disk = (writable = true)),
     (name = "public", disk = ()),
-    (name = "network", network = (allow = ["public"], tlsOptions = (trustBrowserCas = true))),
+    (name = "network", network = (allow = import "/allow.capnp".networks, tlsOptions = (trustBrowserCas = true))),
     # Reaches the store of OUTPUTS_S3_URL, also in your own networks, and is used for nothing else.
     (name = "outputs-s3", network = (allow = ["public", "private"], tlsOptions = (trustBrowserCas = true))),
     (name = "new-connections", worker = .newConnections),
@@ -103,6 +100,7 @@ const relay :Workerd.Worker = (
     (name = "EXTRA_BASE_HOSTS", fromEnvironment = "EXTRA_BASE_HOSTS"),
     (name = "LOG", fromEnvironment = "LOG"),
     (name = "PLAN", fromEnvironment = "PLAN"),
+    (name = "RATE_LIMITS", fromEnvironment = "RATE_LIMITS"),
     (name = "INDEX_RETENTION_DAYS", fromEnvironment = "INDEX_RETENTION_DAYS"),
     (name = "INDEX_DELAY_S", fromEnvironment = "INDEX_DELAY_S"),
     (name = "OPERATOR_CALLBACK_URL", fromEnvironment = "OPERATOR_CALLBACK_URL"),

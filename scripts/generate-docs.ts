@@ -13,7 +13,7 @@ import { errorsDoc } from "./docs/errors.ts";
 import { Builds, promisesDoc } from "./docs/measured.ts";
 import { pageOf, PROVIDER_PAGES, providersDoc } from "./docs/providers.ts";
 import { openApiText } from "./openapi/document.ts";
-import { workerdConfig } from "./self-host/workerd-config.ts";
+import { workerdClusterConfig, workerdConfig } from "./self-host/workerd-config.ts";
 
 const inTree = (path: string) => join(import.meta.dirname, "..", path);
 const write = (path: string, text: string) => writeFileSync(inTree(path), text);
@@ -42,4 +42,5 @@ const openApi = openApiText();
 write("openapi.json", openApi);
 rewrite("docs/api.md", (page) => apiDoc(page, JSON.parse(openApi)));
 write("ops/workerd.capnp", workerdConfig());
+write("ops/workerd-cluster.capnp", workerdClusterConfig());
 for (const [name, text] of await vectorFiles()) write(`conformance/${name}`, text);

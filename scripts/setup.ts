@@ -1,5 +1,5 @@
 // Prepares a deployment: generates secrets, applies the options to `wrangler.toml` and creates the bucket of outputs if
-// they ask for it. Run by `npm run setup`.
+// they ask for it. With `--self-host` it writes what a machine of one's own needs. Run by `npm run setup`.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline/promises";
@@ -11,8 +11,15 @@ import { ENVIRONMENTS } from "./environments.ts";
 import { printHelp } from "./help.ts";
 import { reportSecrets } from "./secrets-files.ts";
 import { edit, presentOptions, warnings } from "./setup/edit.ts";
-import { optionsOf, type SetupOptions, USAGE, WrongOption } from "./setup/options.ts";
-import { askOptions } from "./setup/questions.ts";
+import {
+  optionsOf,
+  type SelfHostOptions,
+  type SetupOptions,
+  USAGE,
+  WrongOption,
+} from "./setup/options.ts";
+import { type Ask, askOptions, askSelfHost } from "./setup/questions.ts";
+import { isSelfHostWritten, writeSelfHost } from "./setup/self-host.ts";
 import { UnexpectedToml } from "./setup/wrangler-toml.ts";
 
 const path = join(import.meta.dirname, "../wrangler.toml");
@@ -31,15 +38,29 @@ try {
 async function setUp(args: readonly string[]): Promise<void> {
   if (printHelp(args, USAGE)) return;
   const options = args.length > 0 || !isTerminal() ? optionsOf(args) : await askOnTerminal();
-  const { environment = "production", offers, ...settings } = options;
+  const { environment = "production", offers, selfHost, ...settings } = options;
   if (offers !== undefined) {
     // Only this part of the setup needs code of the relay.
     const { storeOffers } = await import("./setup/store-offers.ts");
     return await storeOffers(offers, environment);
   }
+  if (selfHost !== undefined) return await prepareSelfHost(selfHost, args.length === 1);
   if (environment === "production") apply(settings);
   reportSecrets(environment);
   if (settings.outputs === true) await makeBucket();
+}
+
+/**
+ * Writes the files of a relay on machines of one's own. Without options it asks on a terminal, but not for a relay whose
+ * environment file is there already.
+ */
+async function prepareSelfHost(options: SelfHostOptions, isBare: boolean): Promise<void> {
+  const isAsked = isBare && isTerminal() && !isSelfHostWritten();
+  const asked = isAsked ? await onTerminal(askSelfHost) : options;
+  for (const file of writeSelfHost(asked)) console.log(`${file} written`);
+  console.log(
+    `Next: ${asked.cluster === undefined ? "docs/self-host.md#install" : "docs/cluster.md"}`,
+  );
 }
 
 /** Creates the bucket of outputs and its rule. Without a login this is left to the first deployment. */
@@ -72,11 +93,16 @@ function isCancelled(error: unknown): boolean {
   return error instanceof Error && error.name === "AbortError";
 }
 
-async function askOnTerminal(): Promise<SetupOptions> {
+function askOnTerminal(): Promise<SetupOptions> {
+  const present = presentOptions(readFileSync(path, "utf8"));
+  return onTerminal((ask) => askOptions(ask, present));
+}
+
+/** Asks questions on the terminal. */
+async function onTerminal<T>(questions: (ask: Ask) => Promise<T>): Promise<T> {
   const terminal = createInterface({ input: process.stdin, output: process.stdout });
   try {
-    const present = presentOptions(readFileSync(path, "utf8"));
-    return await askOptions((question) => terminal.question(question), present);
+    return await questions((question) => terminal.question(question));
   } finally {
     terminal.close();
   }

@@ -4,8 +4,8 @@ import { Variables } from "../../src/config/variables.ts";
 type Shape = typeof Variables.shape;
 
 /**
- * Name of a variable or secret that has a description. `INDEX_DB`, `INDEX_OBJECT`, `OUTPUTS` and `OUTPUTS_S3` have none,
- * because they are bindings and no variables; `CONNECTIONS` is added, because it is not read by the schema.
+ * Name of a variable or secret that has a description. The bindings that the schema reads have none; `CONNECTIONS` is
+ * added, because it is not read by the schema.
  */
 type VariableName =
   | Exclude<keyof Shape, "INDEX_DB" | "INDEX_OBJECT" | "OUTPUTS" | "OUTPUTS_S3">
@@ -206,6 +206,12 @@ const OPERATORS = {
   PLAN: {
     meaning:
       "the plan of the Cloudflare account: with `free` a run of the cron trigger makes at most 50 queries of D1 in place of 1,000, and leaves the rest to the next runs, and the index counts as full at 500 MB in place of 10 GB. `npm run setup -- --plan free` sets it",
+  },
+  RATE_LIMITS: {
+    without: "`off`",
+    values: "`off`, or `default` and `NAME=number`, space-separated",
+    meaning:
+      "[rate limits](api.md#limits) for a relay without the platform's: `default` limits as the table says, `default LIMIT_SUBMITS=600` permits an account 600 submissions within 60 s. Each process counts by itself, exactly, from the first request of a key on. Where a rate limit is bound, the binding counts",
   },
   INDEX_RETENTION_DAYS: {
     meaning:

@@ -62,17 +62,22 @@ export function unconfigured({ json }: Answer): readonly Finding[] {
   return issues.map(({ path, message }) =>
     problem(
       `configuration: ${path} ${message}`,
-      `correct ${path} (docs/configuration.md) and deploy`,
+      `correct ${path} (docs/configuration.md) and deploy, or restart a relay of your own`,
     ),
   );
 }
 
 /**
  * Tells whether a relay runs in plain workerd, which names no version of the Worker: nothing of it is set with wrangler.
- * One on the machine of the doctor counts as that of `npm start`.
+ * `wrangler dev` names one, as Cloudflare does.
  */
-export function isOnPlainWorkerd({ version }: Health, { isLocal }: Deployment): boolean {
-  return version === null && !isLocal;
+export function isOnPlainWorkerd({ version }: Health): boolean {
+  return version === null;
+}
+
+/** Returns what makes a change of a variable take effect. */
+export function applying(isPlain: boolean): "deploy" | "restart" {
+  return isPlain ? "restart" : "deploy";
 }
 
 /** The relay whose settings are checked. */
@@ -90,21 +95,27 @@ interface Deployment {
  */
 export function configurationFindings(health: Health, deployment: Deployment): Finding[] {
   const { url, isLocal, isPreview } = deployment;
+  const isPlain = isOnPlainWorkerd(health);
+  const apply = applying(isPlain);
   const problems = [
-    ...(isLocal ? [] : publicProblems(health, url)),
+    ...(isLocal ? [] : publicProblems(health, url, isPlain)),
     ...(isLocal || isPreview ? [] : domainProblems(url)),
     ...(health.configuration.PAUSED && !isPreview
-      ? [problem("configuration: PAUSED stops all callbacks and polls", "remove PAUSED and deploy")]
+      ? [
+          problem(
+            "configuration: PAUSED stops all callbacks and polls",
+            `remove PAUSED and ${apply}`,
+          ),
+        ]
       : []),
   ];
   const findings = problems.length > 0 ? problems : [ok("configuration: valid")];
-  const isPlain = isOnPlainWorkerd(health, deployment);
   return [
     ...(isPlain ? [PLAIN_WORKERD] : []),
     ...findings,
     secretsFinding(health),
-    ...connectionFindings(health),
-    ...disabledFindings(health),
+    ...connectionFindings(health, apply),
+    ...disabledFindings(health, apply),
     ...outputFindings(health.configuration, !isLocal && !isPreview, isPlain),
     ...storeFindings(health),
     limitsFinding(health, isPlain),
@@ -125,12 +136,13 @@ export function keyFinding(hasKey: boolean, file: string): Finding {
   return unchecked(`configuration, callback and index: no key in OPERATOR_KEY or ${file}`);
 }
 
-function publicProblems({ configuration }: Health, url: URL): Finding[] {
+function publicProblems({ configuration }: Health, url: URL, isPlain: boolean): Finding[] {
+  const apply = applying(isPlain);
   const { ALLOW_LOCAL_CALLBACKS, PUBLIC_URL } = configuration;
   const found: Finding[] = [];
   if (ALLOW_LOCAL_CALLBACKS) {
     const text = "configuration: ALLOW_LOCAL_CALLBACKS admits private addresses";
-    found.push(problem(text, "remove ALLOW_LOCAL_CALLBACKS and deploy"));
+    found.push(problem(text, `remove ALLOW_LOCAL_CALLBACKS and ${apply}`));
   }
   if (url.protocol === "http:") {
     found.push(problem("address: http sends keys unencrypted", "use https in --url"));
@@ -138,8 +150,8 @@ function publicProblems({ configuration }: Health, url: URL): Finding[] {
   if (PUBLIC_URL === null) {
     const text =
       "configuration: PUBLIC_URL is not set: hook URLs begin with the host that each caller has used, and outside Cloudflare tasks of providers with hooks are refused";
-    const cure = `set PUBLIC_URL to ${url.origin} and deploy, which npm run deploy:first does`;
-    found.push(problem(text, cure));
+    const how = isPlain ? "" : ", which npm run deploy:first does";
+    found.push(problem(text, `set PUBLIC_URL to ${url.origin} and ${apply}${how}`));
   } else if (PUBLIC_URL !== url.origin) {
     const text = `configuration: hooks are sent to PUBLIC_URL ${PUBLIC_URL}, not to ${url.origin}`;
     found.push(problem(text, "run the doctor with that --url, or correct PUBLIC_URL"));
@@ -159,28 +171,32 @@ function secretsFinding({ configuration: { secrets } }: Health): Finding {
   return ok(`secrets: ${RELAY_SECRET} in RELAY_SECRET, ${OPERATOR_KEYS} in OPERATOR_KEYS`);
 }
 
-function connectionFindings({ connections }: Health): Finding[] {
+function connectionFindings({ connections }: Health, apply: string): Finding[] {
   const names = Object.keys(connections);
-  const found = names.flatMap((name) => connectionProblems(name, connections[name]));
+  const found = names.flatMap((name) => connectionProblems(name, connections[name], apply));
   return found.length === 0 ? [ok(`providers: ${names.length} with an API key`)] : found;
 }
 
 /** Returns a problem for each fault of an entry of `CONNECTIONS` whose connection is disabled for it. */
-function disabledFindings({ disabled }: Health): Finding[] {
+function disabledFindings({ disabled }: Health, apply: string): Finding[] {
   return disabled.flatMap(({ name, provider, issues }) => {
     const page = provider === "generic" ? "src/providers/generic/README.md" : "docs/queue.md";
     return issues.map(({ path, message }) =>
       problem(
         `providers: ${name} is disabled: ${path} ${message}`,
-        `correct ${path} (${page}) and deploy`,
+        `correct ${path} (${page}) and ${apply}`,
       ),
     );
   });
 }
 
-function connectionProblems(name: string, connection: Health["connections"][string] | undefined) {
+function connectionProblems(
+  name: string,
+  connection: Health["connections"][string] | undefined,
+  apply: string,
+) {
   const { key, hooks, funds_refused_at: unpaidAt } = connection ?? {};
-  const refused = `set a valid key for ${name} and deploy`;
+  const refused = `set a valid key for ${name} and ${apply}`;
   const unpaid = `pay into the account of ${name}, or raise its own spending limit there`;
   const missing = `examine the hook URL, the firewall in front of it and the submit call of ${name}`;
   return [
@@ -190,18 +206,16 @@ function connectionProblems(name: string, connection: Health["connections"][stri
   ];
 }
 
-/** Says what a cure that names a deployment means where nothing is deployed. */
+/** Says where the variables of a relay stand that nothing is deployed to. */
 const PLAIN_WORKERD = ok(
-  "host: plain workerd; to deploy means to set the variable in /etc/task-relay.env and to restart (docs/self-host.md)",
+  "host: plain workerd, whose variables come from its environment: /etc/task-relay.env, or that of the container (docs/self-host.md)",
 );
 
-/** Names the rate limits that are not bound: they limit nothing. */
+/** Names the rate limits that limit nothing. */
 function limitsFinding({ configuration }: Health, isPlain: boolean): Finding {
   const missing = RATE_LIMITS.filter((name) => configuration[name] !== true);
   if (missing.length === 0) return ok(`limits: ${RATE_LIMITS.join(", ")}`);
   const verb = missing.length === 1 ? "is" : "are";
-  const cure = isPlain
-    ? "the proxy limits requests: docs/self-host.md"
-    : "[[ratelimits]] in wrangler.toml";
+  const cure = isPlain ? "RATE_LIMITS=default, and restart" : "[[ratelimits]] in wrangler.toml";
   return unchecked(`limits: ${missing.join(", ")} ${verb} not bound and limit nothing (${cure})`);
 }

@@ -2,6 +2,7 @@ import { type OutputsBucket, uploadRuleOf } from "../deploy/outputs-bucket.ts";
 import { callbackFinding, noCallback } from "./callback.ts";
 import { clockFinding } from "./clock.ts";
 import {
+  applying,
   configurationFindings,
   healthOf,
   isOnPlainWorkerd,
@@ -54,13 +55,13 @@ export async function examine(examination: Examination): Promise<readonly Findin
   }
   const { ALLOW_LOCAL_CALLBACKS } = health.configuration;
   const { callback, times } = await sendCallback(examination, ALLOW_LOCAL_CALLBACKS);
-  const isPlain = isOnPlainWorkerd(health, examination);
+  const isPlain = isOnPlainWorkerd(health);
   const [stats, metrics] = [await relay.ask("/v1/stats"), await relay.ask("/metrics")];
   const { PLAN: plan, INDEX_OBJECT: isIndexInObject } = health.configuration;
   const index = indexFindings(stats, metrics, { plan, isIndexInObject }, isPlain);
   const settings = configurationFindings(health, examination);
-  const offers = await checkOffers(relay, health.without_key);
-  const rules = await bucketFindings(examination, health.configuration.OUTPUTS);
+  const offers = await checkOffers(relay, health.without_key, applying(isPlain));
+  const rules = isPlain ? [] : await bucketFindings(examination, health.configuration.OUTPUTS);
   return [...settings, ...offers, ...rules, clockFinding(answer, times), hooks, callback, ...index];
 }
 

@@ -25,8 +25,16 @@ type Shown = z.output<typeof Page>["data"][number];
 /** The connections without an API key, with the settings that each needs; none for the sandbox. */
 type WithoutKey = Readonly<Record<string, { readonly needs: readonly string[] }>>;
 
-/** Checks what accounts may submit, by the offers that the relay shows. @throws NoAnswer */
-export async function checkOffers(relay: Relay, withoutKey: WithoutKey): Promise<Finding[]> {
+/**
+ * Checks what accounts may submit, by the offers that the relay shows.
+ * @param apply what makes a change of a variable take effect.
+ * @throws NoAnswer
+ */
+export async function checkOffers(
+  relay: Relay,
+  withoutKey: WithoutKey,
+  apply: string,
+): Promise<Finding[]> {
   const offers: Shown[] = [];
   for (let cursor: string | null = ""; cursor !== null;) {
     const answer = await relay.ask(`/v1/offers?limit=500&cursor=${cursor}`);
@@ -37,15 +45,19 @@ export async function checkOffers(relay: Relay, withoutKey: WithoutKey): Promise
     offers.push(...page.data.data);
     cursor = page.data.next_cursor;
   }
-  return offerFindings(offers, withoutKey);
+  return offerFindings(offers, withoutKey, apply);
 }
 
 /** Returns the findings about offers; none when nothing is offered. */
-export function offerFindings(offers: readonly Shown[], withoutKey: WithoutKey): Finding[] {
+export function offerFindings(
+  offers: readonly Shown[],
+  withoutKey: WithoutKey,
+  apply: string,
+): Finding[] {
   if (offers.length === 0) return [];
   const found = offers.flatMap((offer) => [
     ...disabledFinding(offer),
-    ...doubts(offer, withoutKey),
+    ...doubts(offer, withoutKey, apply),
   ]);
   return found.length > 0 ? found : [ok(`offers: ${offers.length}`)];
 }
@@ -58,7 +70,11 @@ function disabledFinding({ name, disabled }: Shown): Finding[] {
   return [problem(`offers: ${name} is disabled: ${path} ${message}`, cure)];
 }
 
-function doubts({ name, disabled, offer }: Shown, withoutKey: WithoutKey): Finding[] {
+function doubts(
+  { name, disabled, offer }: Shown,
+  withoutKey: WithoutKey,
+  apply: string,
+): Finding[] {
   if (offer === null || disabled !== null) return [];
   const { connection, key, limits, price } = offer;
   const found: Finding[] = [];
@@ -75,7 +91,7 @@ function doubts({ name, disabled, offer }: Shown, withoutKey: WithoutKey): Findi
   const [needed] = withoutKey[connection]?.needs ?? [];
   if (needed !== undefined) {
     const text = `offers: ${name} names ${connection}, which has no API key`;
-    found.push(warning(text, `set ${needed} and deploy`));
+    found.push(warning(text, `set ${needed} and ${apply}`));
   }
   return found;
 }

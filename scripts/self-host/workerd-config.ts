@@ -3,15 +3,28 @@ import { PROVIDERS } from "../../src/providers/registry.ts";
 import { configText, workerText } from "./workerd-text.ts";
 
 const HEADER = `# Configuration of workerd for a machine of your own: docs/self-host.md. Written by \`npm run docs\`.
-# Every variable of the relay comes from the environment of the process. Add further ones, such as
-# CONNECTIONS_4, to the list at the end.
-#
-# "public" keeps requests away from the addresses of your own networks, also when a name leads there. To let the
-# relay call a service in them, such as your billing, add its address: allow = ["public", "10.0.0.5/32"].
+# Every variable of the relay comes from the environment of the process. What differs from one installation to the
+# next stands in files in a directory of --import-path: allow.capnp has the networks that the relay may call.
 `;
 
-/** Returns the text of `ops/workerd.capnp`, with every variable that has a meaning without Cloudflare. */
+const CLUSTER_HEADER = `# Configuration of workerd for several machines of your own: docs/cluster.md. Written by \`npm run docs\`.
+# Every variable of the relay comes from the environment of the process, and so does the access to the bucket
+# (AWS_ENDPOINT_URL …). What differs from one installation to the next stands in files in a directory of
+# --import-path: allow.capnp has the networks that the relay may call, cluster-bucket the bucket, cluster-key the key.
+`;
+
+/** Returns the text of `ops/workerd.capnp`, for one process. */
 export function workerdConfig(): string {
+  return HEADER + configText({}) + relayText();
+}
+
+/** Returns the text of `ops/workerd-cluster.capnp`, for processes that share their objects over a bucket. */
+export function workerdClusterConfig(): string {
+  return CLUSTER_HEADER + configText({ isCluster: true }) + relayText();
+}
+
+/** Describes the relay, with every variable that has a meaning without Cloudflare. */
+function relayText(): string {
   const described = Object.values(VARIABLE_GROUPS).flatMap((group) =>
     Object.entries(group).flatMap(([name, { aliases = [] }]) => [name, ...aliases]),
   );
@@ -19,6 +32,5 @@ export function workerdConfig(): string {
   const variables = [...described, ...ofProviders].filter(
     (name) => !/^(?:INDEX_SHARD|JURISDICTION|LOCATION)/.test(name),
   );
-  const relay = workerText({ name: "relay", variables: [...new Set(variables)], hasIndex: true });
-  return HEADER + configText({ allow: ["public"] }) + relay;
+  return workerText({ name: "relay", variables: [...new Set(variables)], hasIndex: true });
 }

@@ -2,7 +2,7 @@ import { OBJECT_CLASSES } from "../../src/config/object-bindings.ts";
 
 /**
  * Parts of a configuration of workerd (`workerd.capnp` of its sources has the schema) that serves the relay.
- * `ops/workerd.capnp`, for machines of one's own, and the tests' relays are made of them.
+ * `ops/workerd.capnp` and `ops/workerd-cluster.capnp`, for machines of one's own, and the tests' relays are made of them.
  */
 
 /** Date and flags with which the relay runs everywhere (wrangler.toml). */
@@ -33,8 +33,16 @@ interface ConfigOptions extends Connections {
   readonly sockets?: readonly string[];
   /** Modules that the code of Workers of the configuration may import. */
   readonly extensions?: readonly string[];
-  /** Networks that the relay may connect to, whatever name leads there. */
-  readonly allow: readonly string[];
+  /**
+   * Networks that the relay may connect to, whatever name leads there. By default the operator's file `allow.capnp`, in a
+   * directory of `--import-path`, lists them.
+   */
+  readonly allow?: readonly string[];
+  /**
+   * True for one of several processes that share the objects. The files `cluster-bucket` and `cluster-key` of the
+   * operator then name the bucket and the key. False by default.
+   */
+  readonly isCluster?: boolean;
   /** Options of the JavaScript engine besides the limit of its memory. */
   readonly v8Flags?: readonly string[];
 }
@@ -44,11 +52,11 @@ interface ConfigOptions extends Connections {
  * `disk`, and that of the files, `public`, are options of `workerd serve`.
  */
 export function configText(options: ConfigOptions): string {
-  const { sockets = [], extensions = [], allow, v8Flags = [], hasNewConnections = true } = options;
+  const { sockets = [], extensions = [], v8Flags = [], hasNewConnections = true } = options;
   const further = hasNewConnections ? ['(name = "new-connections", worker = .newConnections)'] : [];
   const services = [...further, ...(options.services ?? [])];
   const flags = ["--max-old-space-size=128", ...v8Flags].map((flag) => `"${flag}"`).join(", ");
-  const allowed = allow.map((address) => `"${address}"`).join(", ");
+  const allowed = networksText(options.allow);
   return `using Workerd = import "/workerd/workerd.capnp";
 
 const config :Workerd.Config = (
@@ -56,7 +64,7 @@ const config :Workerd.Config = (
     (name = "relay", worker = .relay),
     (name = "disk", disk = (writable = true)),
     (name = "public", disk = ()),
-    (name = "network", network = (allow = [${allowed}], tlsOptions = (trustBrowserCas = true))),
+    (name = "network", network = (allow = ${allowed}, tlsOptions = (trustBrowserCas = true))),
     # Reaches the store of OUTPUTS_S3_URL, also in your own networks, and is used for nothing else.
     (name = "outputs-s3", network = (allow = ["public", "private"], tlsOptions = (trustBrowserCas = true))),${linesOf(services)}
   ],
@@ -64,10 +72,22 @@ const config :Workerd.Config = (
   v8Flags = [${flags}],
   sockets = [
     (name = "http", http = (), service = "relay"),${linesOf(sockets)}
-  ],${extensions.length === 0 ? "" : `\n  extensions = [${linesOf(extensions)}\n  ],`}
+  ],${extensions.length === 0 ? "" : `\n  extensions = [${linesOf(extensions)}\n  ],`}${options.isCluster === true ? CLUSTER : ""}
 );
 ${hasNewConnections ? NEW_CONNECTIONS : ""}`;
 }
+
+function networksText(allow: ConfigOptions["allow"]): string {
+  if (allow === undefined) return `import "/allow.capnp".networks`;
+  return `[${allow.map((address) => `"${address}"`).join(", ")}]`;
+}
+
+/** Describes the cluster. The address of the private port is an option of `workerd serve`, as that of the socket is. */
+const CLUSTER = `
+  cluster = (
+    bucket = embed "/cluster-bucket",
+    key = embed "/cluster-key",
+  ),`;
 
 /** Describes the Worker that sends each request on a new connection; the HTTP client for it is experimental. */
 const NEW_CONNECTIONS = `

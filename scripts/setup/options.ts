@@ -27,6 +27,28 @@ export interface SetupOptions {
   readonly isPaid?: boolean;
   /** File with offers that are stored at the relay with this URL. They go with no other setting. */
   readonly offers?: { readonly file: string; readonly url: URL };
+  /** Settings of a relay on machines of one's own. They go with no other setting. */
+  readonly selfHost?: SelfHostOptions;
+}
+
+/** What is installed on machines of one's own: one relay, or one of a cluster. */
+export interface SelfHostOptions {
+  /** Host name of the relay; `PUBLIC_URL` begins with `https://`. */
+  readonly domain?: string;
+  /** Undefined for one machine. */
+  readonly cluster?: ClusterOptions;
+}
+
+/** The bucket that the machines of a cluster share, and the place of one of them. What is undefined is looked for elsewhere. */
+export interface ClusterOptions {
+  /** Bucket and prefix, such as `s3://task-relay/cluster`. */
+  readonly bucket: string;
+  readonly storeUrl: string | undefined;
+  readonly region: string | undefined;
+  readonly accessKey?: string;
+  readonly secretKey?: string;
+  /** Address and port at which the other machines reach this one. */
+  readonly address: string | undefined;
 }
 
 /**
@@ -50,6 +72,11 @@ export const USAGE = `Usage: npm run setup -- [options]
   --plan free|paid       paid limits the CPU time of a request
   --offers FILE --url URL
                          store the offers of a file, a list as OFFERS has it, at the running relay
+  --self-host [--domain HOST]
+                         write what a machine of your own needs, into the directory self-host
+  --self-host --cluster s3://BUCKET/PREFIX --store-url URL --store-region NAME --address HOST:PORT
+                         the same for a machine of a cluster; AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY are
+                         taken from the environment, or asked for
   --env preview          only generates the secrets of the preview; its settings stand under [env.preview]
 
 What each does: docs/configuration.md#npm-run-setup`;
@@ -57,13 +84,73 @@ const HOST = /^(?=.{4,253}$)([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-
 
 /** Reads the options of `npm run setup` from the command line. @throws WrongOption */
 export function optionsOf(args: readonly string[]): SetupOptions {
-  const { env, offers, url, ...settings } = parsed(args);
+  const { "self-host": isSelfHost, ...values } = parsed(args);
+  if (isSelfHost === true) return { selfHost: selfHostOf(values) };
+  const { env, offers, url, ...settings } = values;
   if (offers !== undefined || url !== undefined) return offersOf(offers, url, env, settings);
   if (env !== undefined && env !== "production") return { environment: previewOf(env, settings) };
   return settingsOf(settings);
 }
 
-function settingsOf(settings: Omit<ReturnType<typeof parsed>, "env" | "offers" | "url">) {
+/** Options of `npm run setup -- --self-host` that describe a machine of a cluster. */
+const CLUSTER_OPTIONS = ["cluster", "store-url", "store-region", "address"] as const;
+
+type Values = Omit<ReturnType<typeof parsed>, "self-host">;
+
+function selfHostOf(values: Values): SelfHostOptions {
+  const {
+    domain,
+    cluster,
+    address,
+    "store-url": storeUrl,
+    "store-region": region,
+    ...others
+  } = values;
+  const [other] = Object.keys(others);
+  if (other !== undefined) throw new WrongOption(`--self-host does not go with --${other}`);
+  const settings = { storeUrl, region, address };
+  if (cluster === undefined && Object.values(settings).some((value) => value !== undefined)) {
+    throw new WrongOption("--store-url, --store-region and --address go with --cluster");
+  }
+  return checkedSelfHost({
+    ...(domain !== undefined && { domain }),
+    ...(cluster !== undefined && { cluster: { bucket: cluster, ...settings } }),
+  });
+}
+
+/** Checks the options of a relay on machines of one's own. @throws WrongOption that names the option. */
+export function checkedSelfHost({ domain, cluster }: SelfHostOptions): SelfHostOptions {
+  const host = hostOf("--domain", domain, "relay.example.com");
+  if (cluster !== undefined) checkCluster(cluster);
+  return {
+    ...(host !== undefined && { domain: host }),
+    ...(cluster !== undefined && { cluster }),
+  };
+}
+
+function checkCluster({ bucket, storeUrl, region, address }: ClusterOptions): void {
+  if (!/^s3:\/\/[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]\/[\w-]+(?:\/[\w-]+)*$/.test(bucket)) {
+    throw new WrongOption("--cluster must be s3://BUCKET/PREFIX, such as s3://task-relay/cluster");
+  }
+  const url = storeUrl === undefined ? null : URL.parse(storeUrl);
+  if (storeUrl !== undefined && (url === null || !/^https?:$/.test(url.protocol))) {
+    throw new WrongOption(
+      "--store-url must be the URL of the store, such as https://s3.example.com",
+    );
+  }
+  if (region !== undefined && !/^[\w-]+$/.test(region)) {
+    throw new WrongOption("--store-region must be the region of the bucket, such as us-east-1");
+  }
+  if (address !== undefined && !/^(?:[\w.-]+|\[[\da-f:]+\]):\d{1,5}$/i.test(address)) {
+    throw new WrongOption(
+      "--address must be the private address and port of this machine, such as 10.0.0.1:7000",
+    );
+  }
+}
+
+function settingsOf(settings: Omit<Values, "env" | "offers" | "url">) {
+  const misplaced = CLUSTER_OPTIONS.find((name) => settings[name] !== undefined);
+  if (misplaced !== undefined) throw new WrongOption(`--${misplaced} goes with --self-host`);
   const { domain, jurisdiction, location, index, queue, outputs, plan } = settings;
   const outputsDomain = settings["outputs-domain"];
   return checked({
@@ -136,7 +223,8 @@ function parsed(args: readonly string[]) {
     const places = { jurisdiction: text, location: text };
     const domains = { domain: text, "outputs-domain": text };
     const isSwitch = { type: "boolean" } as const;
-    const switches = { queue: isSwitch, outputs: isSwitch };
+    const switches = { queue: isSwitch, outputs: isSwitch, "self-host": isSwitch };
+    const machines = { cluster: text, "store-url": text, "store-region": text, address: text };
     const { values } = parseArgs({
       args: [...args],
       options: {
@@ -148,6 +236,7 @@ function parsed(args: readonly string[]) {
         index: text,
         plan: text,
         ...switches,
+        ...machines,
       },
       allowNegative: true,
     });

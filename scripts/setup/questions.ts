@@ -1,5 +1,12 @@
 import { JURISDICTIONS, LOCATION_HINTS } from "../../src/config/placement.ts";
-import { checked, type SetupOptions, WrongOption } from "./options.ts";
+import {
+  checked,
+  checkedSelfHost,
+  type ClusterOptions,
+  type SelfHostOptions,
+  type SetupOptions,
+  WrongOption,
+} from "./options.ts";
 
 /** Function that asks the user one question on the terminal and returns the answer. */
 export type Ask = (question: string) => Promise<string>;
@@ -68,17 +75,77 @@ async function askText(
   name: Text,
   { question, kept }: { readonly question: string; readonly kept: string },
 ): Promise<SetupOptions> {
+  const check = (answer: string) => checked({ [name]: answer });
+  return (await askChecked(ask, `${question}. Enter keeps ${kept}`, check)) ?? {};
+}
+
+/** Asks until the answer is right. @returns what `check` returns for the answer; null for an empty answer. */
+async function askChecked<T>(
+  ask: Ask,
+  question: string,
+  check: (answer: string) => T,
+): Promise<T | null> {
   let complaint = "";
   for (;;) {
-    const answer = (await ask(`${complaint}${question}. Enter keeps ${kept}: `)).trim();
-    if (answer === "") return {};
+    const answer = (await ask(`${complaint}${question}: `)).trim();
+    if (answer === "") return null;
     try {
-      return checked({ [name]: answer });
+      return check(answer);
     } catch (error) {
       if (!(error instanceof WrongOption)) throw error;
       complaint = `${error.message}\n`;
     }
   }
+}
+
+const NO_CLUSTER = { storeUrl: undefined, region: undefined, address: undefined };
+
+/** Asks for everything that `npm run setup -- --self-host` writes. A question is asked again after a wrong answer. */
+export async function askSelfHost(ask: Ask): Promise<SelfHostOptions> {
+  const domain = await askChecked(
+    ask,
+    "Host name of the relay, such as relay.example.com. Enter for none yet",
+    (answer) => checkedSelfHost({ domain: answer }),
+  );
+  const bucket = await askChecked(
+    ask,
+    "Bucket that several machines share, such as s3://task-relay/cluster. Enter for a single machine",
+    (answer) => checkedSelfHost({ cluster: { ...NO_CLUSTER, bucket: answer } }).cluster?.bucket,
+  );
+  if (bucket == null) return domain ?? {};
+  return { ...domain, cluster: await askCluster(ask, bucket) };
+}
+
+/** Asks how the bucket of a cluster is reached. What is not answered is taken from the environment or from the file. */
+async function askCluster(ask: Ask, bucket: string): Promise<ClusterOptions> {
+  const text = async (question: string, name: "storeUrl" | "region" | "address") => {
+    const check = (answer: string) => {
+      checkedSelfHost({ cluster: { ...NO_CLUSTER, bucket, [name]: answer } });
+      return answer;
+    };
+    return (await askChecked(ask, question, check)) ?? undefined;
+  };
+  const secret = async (question: string) => (await ask(`${question}: `)).trim() || undefined;
+  const kept = "Enter keeps that of the environment or the file";
+  const storeUrl = await text(
+    `URL of the store, such as https://s3.example.com. ${kept}`,
+    "storeUrl",
+  );
+  const region = await text(`Region of the bucket, such as us-east-1. ${kept}`, "region");
+  const accessKey = await secret(`Access key id. ${kept}`);
+  const secretKey = await secret(`Secret access key. ${kept}`);
+  const address = await text(
+    `Private address and port of this machine, such as 10.0.0.1:7000. ${kept}`,
+    "address",
+  );
+  return {
+    bucket,
+    storeUrl,
+    region,
+    address,
+    ...(accessKey !== undefined && { accessKey }),
+    ...(secretKey !== undefined && { secretKey }),
+  };
 }
 
 async function askYesOrNo(ask: Ask, question: string, kept: string): Promise<boolean | null> {

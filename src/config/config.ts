@@ -16,6 +16,7 @@ import type { ConfigIssue } from "./issue.ts";
 import { unconnectedOffers } from "./offers.ts";
 import { type OutputConfig, parseOutputConfig } from "./output-config.ts";
 import type { Placement } from "./placement.ts";
+import type { RateLimitName } from "./rate-limits.ts";
 import { type ParsedVariables, Variables } from "./variables.ts";
 
 /**
@@ -102,6 +103,8 @@ export interface Config extends Secrets, Placement, IndexConfig, OutputConfig, L
   readonly digestMs: number | null;
   /** Plan of the Cloudflare account. It decides how many D1 queries one run of the cron trigger may make. */
   readonly plan: "paid" | "free";
+  /** Requests within a minute that each rate limit permits which is counted in the isolate, because no binding counts it. */
+  readonly rateLimits: ReadonlyMap<RateLimitName, number>;
   /**
    * Time in milliseconds: when no task has ended for this time, the operator is alerted. Null when there is no such
    * alert.
@@ -190,6 +193,7 @@ export function parseConfig(
     isListenOn: data.LISTEN,
     isErrorTextGeneric: data.ERROR_TEXT === "generic",
     plan: data.PLAN,
+    rateLimits: data.RATE_LIMITS,
     ...alertsOf(data),
     access: accessOf(data),
     brand: { name: data.BRAND_NAME, logo: data.BRAND_LOGO, color: data.BRAND_COLOR },

@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
 import { failure, type Result, success } from "../core/result.ts";
+import { IsolateRateLimit } from "../lib/isolate-rate-limit.ts";
 import { type LogSettings, log } from "../lib/log.ts";
 import { type Keyring, keyringOf } from "../security/keyring.ts";
 import { type HashedKey, hashedKeysOf } from "../security/operator-key-hashes.ts";
@@ -64,7 +65,13 @@ export async function withStartup<Bindings extends object>(
     ),
     waitUntil,
   };
-  return { ...env, startup };
+  return { ...isolateRateLimits(runtime), ...env, startup };
+}
+
+/** Returns the rate limits that are counted in this isolate, by the names of their bindings. A binding replaces its own. */
+function isolateRateLimits(runtime: Startup["runtime"]): Readonly<Record<string, RateLimit>> {
+  const limits = runtime.ok ? [...runtime.value.config.rateLimits] : [];
+  return Object.fromEntries(limits.map(([name, limit]) => [name, new IsolateRateLimit(limit)]));
 }
 
 /** Returns the configuration; null when it is not valid. */

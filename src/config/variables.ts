@@ -12,6 +12,7 @@ import { parseOffers } from "./offers.ts";
 import { parseOperatorKeys } from "./operator-keys.ts";
 import { parseOperatorEvents } from "./operator-events.ts";
 import { JURISDICTIONS, LOCATION_HINTS } from "./placement.ts";
+import { parseRateLimits } from "./rate-limits.ts";
 import { convert, flag, hasBytes, httpUrl, list, listOfSeconds } from "./readers.ts";
 import { oneOf, optionalNumber, optionalOneOf, parse, parseOptional } from "./readers.ts";
 import { readerOf, wholeNumber } from "./readers.ts";
@@ -89,6 +90,7 @@ export const Variables = z.object({
   PAUSED: flag(),
   LOG: oneOf("normal", ["normal", "all"]),
   PLAN: oneOf("paid", ["paid", "free"]),
+  RATE_LIMITS: parse("off", parseRateLimits),
   JURISDICTION: optionalOneOf(JURISDICTIONS),
   LOCATION_HINT: optionalOneOf(LOCATION_HINTS),
   PUBLIC_URL: parseOptional(originOf),

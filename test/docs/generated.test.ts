@@ -8,6 +8,7 @@ import CONFIGURATION_PAGE from "../../docs/configuration.md?raw";
 import COST_PAGE from "../../docs/cost.md?raw";
 import ERRORS_PAGE from "../../docs/errors.md?raw";
 import WORKERD_CONFIG from "../../ops/workerd.capnp?raw";
+import CLUSTER_CONFIG from "../../ops/workerd-cluster.capnp?raw";
 import WRANGLER_CONFIG from "../../wrangler.toml?raw";
 import README from "../../README.md?raw";
 import openApi from "../../openapi.json" with { type: "json" };
@@ -23,7 +24,7 @@ import { costDoc } from "../../scripts/docs/cost.ts";
 import { readmeDoc } from "../../scripts/docs/deploy-button.ts";
 import { errorsDoc } from "../../scripts/docs/errors.ts";
 import { fillRegions } from "../../scripts/docs/regions.ts";
-import { workerdConfig } from "../../scripts/self-host/workerd-config.ts";
+import { workerdClusterConfig, workerdConfig } from "../../scripts/self-host/workerd-config.ts";
 
 const DOCUMENTS = [
   [
@@ -41,6 +42,7 @@ const DOCUMENTS = [
   ],
   ["docs/cost.md", "the counts, prices and formulas of scripts/cost", COST_PAGE, costDoc],
   ["ops/workerd.capnp", "the names of all variables", WORKERD_CONFIG, workerdConfig],
+  ["ops/workerd-cluster.capnp", "the names of all variables", CLUSTER_CONFIG, workerdClusterConfig],
   [
     "client/README.md",
     "the repository that package.json names",

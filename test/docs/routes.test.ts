@@ -3,7 +3,7 @@ import ACCOUNTS_DOC from "../../docs/accounts.md?raw";
 import API_PAGE from "../../docs/api.md?raw";
 import WRANGLER_TOML from "../../wrangler.toml?raw";
 import { ROUTES } from "../../src/api/routes.ts";
-import { RATE_LIMITS, SUBMISSIONS_PER_MINUTE } from "../../src/config/rate-limits.ts";
+import { DEFAULT_RATE_LIMITS, RATE_LIMITS } from "../../src/config/rate-limits.ts";
 import { PERMISSIONS } from "../../src/security/roles.ts";
 
 const rolesIn = (text = "") => (text === "–" ? [] : text.split(", "));
@@ -44,5 +44,5 @@ it("docs/accounts.md and the console state the limit of an account's submissions
   const [, limit] =
     /"LIMIT_SUBMITS"\nnamespace_id = "\d+"\nsimple = \{ limit = (\d+),/.exec(WRANGLER_TOML) ?? [];
   const [, documented] = /at most (\d+) jobs a minute, unless/.exec(ACCOUNTS_DOC) ?? [];
-  expect([documented, String(SUBMISSIONS_PER_MINUTE)]).toEqual([limit, limit]);
+  expect([documented, String(DEFAULT_RATE_LIMITS.LIMIT_SUBMITS)]).toEqual([limit, limit]);
 });

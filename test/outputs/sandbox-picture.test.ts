@@ -65,12 +65,12 @@ it.each([
   expect(awaited()).toBe(state === "accepted" ? 1 : 0);
 });
 
-it("without a bucket, a call of the sandbox for a picture with Prefer: respond-async is refused, and the refusal names the command that switches the bucket on", async () => {
+it("without a bucket, a call of the sandbox for a picture with Prefer: respond-async is refused, and the refusal names the page that says how to set a bucket up", async () => {
   const id = crypto.randomUUID();
   const bindings = { ...WITH, OUTPUTS: undefined };
   await restart(id, bindings);
   const body = { model: MODEL, prompt: "a fox" };
   const response = await callLater({ ...CALL, body, bindings, headers: { "Relay-Task-Id": id } });
-  expect(await response.clone().text()).toContain("npm run setup -- --outputs");
+  expect(await response.clone().text()).toContain("docs/outputs.md");
   expect(await refusal(response)).toEqual({ status: 503, code: "not_configured" });
 });

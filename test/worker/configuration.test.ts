@@ -60,6 +60,7 @@ const FAULTS: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
     "a URL with a path": `https://outputs.example.com/${MARK}`,
     "a URL with a user name": `https://${MARK}@outputs.example.com/`,
   },
+  RATE_LIMITS: { [`"${MARK}"`]: MARK, "an unknown rate limit": `default ${MARK}=5` },
   INDEX_SHARD_HOURS: { [`"${MARK}"`]: MARK, "1.5": 1.5 },
   OPERATOR_DIGEST_MINUTES: { [`"${MARK}"`]: MARK, "0": "0" },
   SETTLEMENT_URL: {
@@ -300,6 +301,7 @@ it("GET /healthz shows the operator the value in effect of every setting, but of
       PAUSED: false,
       LOG: "all",
       PLAN: "paid",
+      RATE_LIMITS: "",
       ERROR_TEXT: "upstream",
       OPERATOR_CALLBACK_URL: null,
       OPERATOR_EVENTS: OPERATOR_EVENT_TYPES.join(" "),

@@ -9,6 +9,7 @@ import { answerTo, aRequest, callWith, type Message, refusal } from "./client.ts
 import { pass, useClock } from "./clock.ts";
 import { loggedBy } from "./logged.ts";
 import { aRateLimit, LIMITED, sendFrom } from "./rate-limits.ts";
+import { answerFrom, started } from "./started.ts";
 
 useClock();
 
@@ -43,6 +44,25 @@ it.each(limitedRoutes)(
     expect(await refusal(refused)).toEqual(LIMITED);
   },
 );
+
+it("RATE_LIMITS limits requests of each account within a minute where no rate limit is bound, and not those that a binding counts", async () => {
+  const limited = {
+    ...env,
+    RATE_LIMITS: "LIMIT_LISTS=2 LIMIT_TESTS=1",
+    LIMIT_TESTS: aRateLimit(2),
+  };
+  const bindings = await started(limited);
+  const [{ key }, other] = [await aKey(await anAccount()), await aKey(await anAccount())];
+  const statusOf = async (path: string, message: Message) =>
+    (await answerFrom(bindings, aRequest(path, message))).status;
+  const listed = async (by: string) => statusOf("/v1/offers", { key: by });
+  expect([await listed(key), await listed(key), await listed(key)]).toEqual([200, 200, 429]);
+  expect(await listed(other.key)).toBe(200);
+  pass(MINUTE_MS + 1);
+  expect(await listed(key)).toBe(200);
+  const tested = () => statusOf("/v1/callbacks/test", { key, body: {} });
+  expect([await tested(), await tested(), await tested()]).toEqual([400, 400, 429]);
+});
 
 it("beyond LIMIT_LISTS an account gets 429 for the console's front page and for redelivering or verifying a callback; the operator does not", async () => {
   const bindings = { ...env, LIMIT_LISTS: aRateLimit(0) };

@@ -39,6 +39,7 @@ export const Settings = z.strictObject({
   PAUSED: z.boolean(),
   LOG: z.enum(["all", "normal"]),
   PLAN: z.enum(["paid", "free"]),
+  RATE_LIMITS: described(Text, "The rate limits that the relay counts itself; empty without any."),
   ERROR_TEXT: z.enum(["generic", "upstream"]),
   INDEX_DB: z.boolean(),
   INDEX_OBJECT: z.boolean(),

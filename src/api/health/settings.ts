@@ -49,7 +49,7 @@ export function settingGroups(
   ];
 }
 
-/** Returns whether the binding of each rate limit exists, by the name of the rate limit. */
+/** Returns whether each rate limit limits something, by the name of the rate limit. */
 function rateLimits(env: Env) {
   return Object.fromEntries(RATE_LIMITS.map((name) => [name, env[name] !== undefined]));
 }
@@ -117,6 +117,7 @@ function operationSettings(config: Config) {
     PAUSED: config.paused,
     LOG: config.logsDetails ? "all" : "normal",
     PLAN: config.plan,
+    RATE_LIMITS: [...config.rateLimits].map((entry) => entry.join("=")).join(" "),
     INDEX_DB: config.isIndexed && !config.isIndexInObject,
     INDEX_OBJECT: config.isIndexInObject,
     INDEX_RETENTION_DAYS: config.indexRetentionMs / DAY_MS,

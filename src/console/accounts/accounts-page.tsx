@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { createAccount, listBalances } from "../../api/accounts/accounts.ts";
 import { readQuery } from "../../api/http/query.ts";
-import { SUBMISSIONS_PER_MINUTE } from "../../config/rate-limits.ts";
+import { DEFAULT_RATE_LIMITS } from "../../config/rate-limits.ts";
 import { may } from "../../objects/task/caller.ts";
 import { type FormFault, withFaultsIn } from "../http/forms.ts";
 import { html, seeOther } from "../http/html-answer.ts";
@@ -155,7 +155,7 @@ function CreateButton({ fault }: { readonly fault: FormFault | null }) {
           hint="Up to 64 of A-Z a-z 0-9 _ -. It stays in every task of the account and cannot be changed."
         />
         <p class="muted small">
-          Its keys together submit at most {SUBMISSIONS_PER_MINUTE} jobs a minute, unless{" "}
+          Its keys together submit at most {DEFAULT_RATE_LIMITS.LIMIT_SUBMITS} jobs a minute, unless{" "}
           <code>LIMIT_SUBMITS</code> in <code>wrangler.toml</code> says otherwise.
         </p>
       </FormDialog>

@@ -2,7 +2,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Child } from "../harness/child.ts";
 import { freePort } from "../harness/loopback.ts";
-import { workerdBinary } from "../harness/workerd.ts";
+import { workerdPath } from "../../../scripts/self-host/release.ts";
 
 /** A Worker with all its modules in one script, on released workerd. It can call every server. */
 export class BundledWorker implements AsyncDisposable {
@@ -26,7 +26,7 @@ export class BundledWorker implements AsyncDisposable {
     await writeFile(join(home, "worker.js"), script);
     const config = join(home, "config.capnp");
     await writeFile(config, configOf(port, compatibilityDate));
-    const child = new Child(workerdBinary, ["serve", config], process.env);
+    const child = new Child(workerdPath, ["serve", config], process.env);
     const url = `http://127.0.0.1:${port}`;
     await child.answering(url);
     return new BundledWorker(url, child);

@@ -1,10 +1,9 @@
 import { execFile } from "node:child_process";
 import { copyFile, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
-import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { basename, join, resolve } from "node:path";
 import { promisify } from "node:util";
-import * as z from "zod";
+import { workerdPath } from "../../../scripts/self-host/release.ts";
 import { configText, workerText } from "../../../scripts/self-host/workerd-text.ts";
 import { BUCKET_FILES, BUCKET_PARTS } from "./bucket.ts";
 import { Child, QUIET_ENV, ROOT, WRANGLER } from "./child.ts";
@@ -74,10 +73,6 @@ const socketText = ({ name, port }: FurtherWorker) =>
 
 const NO_BUCKET = { services: [], extensions: [], bindings: [], workers: [] };
 
-const NativeWorkerd = z.object({ default: z.string() });
-const require = createRequire(import.meta.url);
-/** Path of the released workerd. */
-export const workerdBinary = NativeWorkerd.parse(require("workerd")).default;
 const bundles = new Map<string, Promise<Bundle>>();
 
 /** Bundles an entry, once per worker of Vitest; by default the one that is deployed. */
@@ -138,7 +133,7 @@ export class Workerd implements AsyncDisposable {
     const inspected = hasInspector ? [`--inspector-addr=127.0.0.1:${inspectorPort}`] : [];
     // Only the Workers beside the relay use experimental functions.
     const experimental = hasNewConnections || hasOutputs ? ["--experimental"] : [];
-    this.#command = [...wrapper, workerdBinary, "serve", ...experimental, ...inspected];
+    this.#command = [...wrapper, workerdPath, "serve", ...experimental, ...inspected];
   }
 
   static async start(options: WorkerdOptions): Promise<Workerd> {

@@ -36,7 +36,7 @@ export class Installed implements AsyncDisposable {
     const clone = new Checkout();
     const installed = new Installed(clone, await freePort());
     clone.run(
-      "mkdir -p root/etc/systemd/system root/var/lib/task-relay root/var/backups/task-relay",
+      "mkdir -p root/opt root/etc/systemd/system root/var/lib/task-relay root/var/backups/task-relay",
     );
     installed.run("Install");
     return installed;
@@ -48,7 +48,7 @@ export class Installed implements AsyncDisposable {
       .split("\n")
       .filter((line) => !/^(?:sudo systemctl|curl) /.test(line));
     this.#clone.run(
-      this.#here(commands.join("\n").replace("npm ci && ", "").replaceAll("sudo ", "")),
+      this.placed(commands.join("\n").replace("npm ci && ", "").replaceAll("sudo ", "")),
     );
   }
 
@@ -65,7 +65,7 @@ export class Installed implements AsyncDisposable {
 
   /** The unit, with the paths and the port of this installation. */
   get unit(): string {
-    return this.#here(readFileSync(this.path("/etc/systemd/system/task-relay.service"), "utf8"));
+    return this.placed(readFileSync(this.path("/etc/systemd/system/task-relay.service"), "utf8"));
   }
 
   /** The variables of the environment file, read as systemd reads it. */
@@ -78,8 +78,10 @@ export class Installed implements AsyncDisposable {
   /** Starts the relay, again if it runs. */
   async start(): Promise<void> {
     await this.kill9();
-    const [command = "", ...args] = this.#setting("ExecStart").split(" ");
-    this.#child = new Child(command, args, this.environment);
+    const env = { HTTP_ADDRESS: this.#setting("Environment=HTTP_ADDRESS"), ...this.environment };
+    const line = this.#setting("ExecStart").replace("${HTTP_ADDRESS}", env.HTTP_ADDRESS);
+    const [command = "", ...args] = line.split(" ");
+    this.#child = new Child(command, args, env);
     await this.#child.answering(`${this.url}/healthz`);
   }
 
@@ -102,7 +104,8 @@ export class Installed implements AsyncDisposable {
     return new RegExp(`^${name}=(.*)$`, "m").exec(this.unit)?.[1] ?? "";
   }
 
-  #here(text: string): string {
+  /** Returns a text with the paths and the port of this installation. */
+  placed(text: string): string {
     return text
       .replaceAll(/\/(?=(?:opt|etc|var)\/)/g, `${this.path("")}/`)
       .replaceAll("127.0.0.1:8787", `127.0.0.1:${this.#port}`);

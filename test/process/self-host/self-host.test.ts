@@ -1,27 +1,28 @@
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { readdirSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { expect, it } from "vitest";
 import * as z from "zod";
+import { ROOT } from "../harness/child.ts";
 import { Client, OPERATOR_KEY } from "../harness/client.ts";
 import { forThisFile } from "../harness/for-this-file.ts";
-import { isInstalled, skipWithout } from "../harness/program.ts";
+import { skipWithout } from "../harness/program.ts";
 import { type Behaviour, Receiver } from "../harness/receiver.ts";
 import { S3_PROGRAM, S3Server } from "../harness/s3-server.ts";
 import { blockOf, Installed } from "./installed.ts";
 
 const TASKS = "/var/lib/task-relay/tasks";
 const Listed = z.object({ id: z.string() });
+const ALLOWED = "/etc/task-relay/allow.capnp";
 const down: Behaviour = { kind: "answer", status: 500 };
 const up: Behaviour = { kind: "answer", status: 204 };
 
 const installed = await forThisFile(Installed.install());
 const receiver = await forThisFile(Receiver.start());
 const client = new Client(installed);
-const variables = `OPERATOR_KEYS="${OPERATOR_KEY} `;
-installed.edit("/etc/task-relay.env", 'OPERATOR_KEYS="', variables);
-const noted = (command: string) =>
-  isInstalled(command) ? "" : ` (skipped: ${command} is not installed)`;
+installed.edit("/etc/task-relay.env", "OPERATOR_KEYS=", `OPERATOR_KEYS=${OPERATOR_KEY} `);
 
 it("the environment file of docs/self-host.md can be read only by its owner, and the systemd unit always restarts the process", () => {
   expect(statSync(installed.path("/etc/task-relay.env")).mode & 0o777).toBe(0o600);
@@ -29,19 +30,27 @@ it("the environment file of docs/self-host.md can be read only by its owner, and
   expect(installed.environment["PUBLIC_URL"]).toBe("https://relay.example.com");
 });
 
-it.skipIf(!isInstalled("systemd-analyze"))(
-  `systemd-analyze verify accepts ops/task-relay.service without a remark${noted("systemd-analyze")}`,
-  () => {
-    const unit = installed.path("/etc/systemd/system/verified.service");
-    writeFileSync(unit, installed.unit);
-    const { status, stdout, stderr } = spawnSync("systemd-analyze", ["verify", unit], {
-      encoding: "utf8",
-    });
-    expect([status, stdout, stderr]).toEqual([0, "", ""]);
-  },
-);
+it.for([
+  ["ops/task-relay.service", false],
+  ["ops/task-relay.service with ops/cluster.conf", true],
+] as const)("systemd-analyze verify accepts %s without a remark", ([, isCluster], { skip }) => {
+  skipWithout(["systemd-analyze"], skip);
+  const unit = installed.path("/etc/systemd/system/verified.service");
+  writeFileSync(unit, installed.unit);
+  const added = `${unit}.d`;
+  mkdirSync(added, { recursive: true });
+  if (isCluster) {
+    const settings = readFileSync(join(ROOT, "ops/cluster.conf"), "utf8");
+    writeFileSync(join(added, "cluster.conf"), installed.placed(settings));
+  }
+  const { status, stdout, stderr } = spawnSync("systemd-analyze", ["verify", unit], {
+    encoding: "utf8",
+  });
+  rmSync(added, { recursive: true });
+  expect([status, stdout, stderr]).toEqual([0, "", ""]);
+});
 
-it("a self-hosted relay reaches a store of outputs at a private address, with the networks of workerd.capnp as they are", async ({
+it("a self-hosted relay reaches a store of outputs at a private address, with the networks of allow.capnp as they are", async ({
   skip,
 }) => {
   skipWithout([S3_PROGRAM], skip);
@@ -59,7 +68,7 @@ it("a self-hosted relay reaches a store of outputs at a private address, with th
   }
 });
 
-it("a self-hosted relay calls local hosts only as workerd.capnp permits, survives kill -9, lists its tasks, and keeps them when the files of erased tasks are removed", async () => {
+it("a self-hosted relay calls local hosts only as allow.capnp permits, survives kill -9, lists its tasks, and keeps them when the files of erased tasks are removed", async () => {
   installed.edit(
     "/etc/task-relay.env",
     "PUBLIC_URL",
@@ -74,7 +83,8 @@ it("a self-hosted relay calls local hosts only as workerd.capnp permits, survive
   expect(receiver.postsAt("/blocked")).toEqual([]);
 
   await installed.kill9();
-  installed.edit("/opt/task-relay/workerd.capnp", '["public"]', '["public", "127.0.0.1/32"]');
+  const networks = "networks :List(Text) = ";
+  installed.edit(ALLOWED, `${networks}["public"]`, `${networks}["public", "127.0.0.1/32"]`);
   await installed.start();
   const id = await client.finish(receiver.at("/down-first", down, up));
   const outcomes = async () =>
@@ -97,36 +107,59 @@ it("a self-hosted relay calls local hosts only as workerd.capnp permits, survive
   expect((await client.read(id)).callback).toMatchObject({ status: "delivered" });
 });
 
-it.skipIf(!isInstalled("rsync"))(
-  `the backup of docs/self-host.md brings a task back that was erased after the backup${noted("rsync")}`,
-  async () => {
-    const [id, output] = [randomUUID(), { urls: ["https://cdn.example.com/video.mp4"] }];
-    await installed.start();
-    await client.ask("POST", "/v1/events", { id, status: "completed", model: "m", output });
-    const { text } = await client.ask("GET", `/v1/tasks/${id}`);
-    await installed.stop();
-    installed.run("Backup");
-    await installed.start();
-    await client.ask("DELETE", `/v1/tasks/${id}`);
-    expect((await client.ask("GET", `/v1/tasks/${id}`)).status).toBe(404);
-    await installed.stop();
-    installed.run("Backup", 1);
-    await installed.start();
-    expect(await client.ask("GET", `/v1/tasks/${id}`)).toMatchObject({ status: 200, text });
-  },
-);
+it("the backup of docs/self-host.md brings a task back that was erased after the backup", async ({
+  skip,
+}) => {
+  skipWithout(["rsync"], skip);
+  const [id, output] = [randomUUID(), { urls: ["https://cdn.example.com/video.mp4"] }];
+  await installed.start();
+  await client.ask("POST", "/v1/events", { id, status: "completed", model: "m", output });
+  const { text: before } = await client.ask("GET", `/v1/tasks/${id}`);
+  await installed.stop();
+  installed.run("Backup");
+  await installed.start();
+  await client.ask("DELETE", `/v1/tasks/${id}`);
+  expect((await client.ask("GET", `/v1/tasks/${id}`)).status).toBe(404);
+  await installed.stop();
+  installed.run("Backup", 1);
+  await installed.start();
+  expect(await client.ask("GET", `/v1/tasks/${id}`)).toMatchObject({ status: 200, text: before });
+});
 
-it.skipIf(!isInstalled("nginx"))(
-  `nginx -t accepts the configuration of docs/self-host.md${noted("nginx")}`,
-  () => {
-    const [file, log] = [installed.path("/etc/nginx.conf"), installed.path("/var/nginx.log")];
-    const server = blockOf("TLS and a proxy", "nginx")
-      .replace("443 ssl", `unix:${log}.sock`)
-      .replaceAll(/^ *ssl_.*\n/gm, "")
-      .replace(/access_log \/.*(?= relay;)/, `access_log ${log}`);
-    writeFileSync(file, `pid ${log}.pid; events {}\nhttp {\n${server}}\n`);
-    const args = ["-t", "-q", "-c", file, "-e", log];
-    const { status, stderr } = spawnSync("nginx", args, { encoding: "utf8" });
-    expect([status, stderr]).toEqual([0, ""]);
-  },
-);
+it("a self-hosted relay counts requests of an account itself, and npm run doctor finds no problem and proposes nothing of Cloudflare", async () => {
+  await installed.start();
+  const account = randomUUID();
+  await client.ask("POST", "/v1/accounts", { id: account });
+  const { json } = await client.ask("POST", `/v1/accounts/${account}/keys`, {});
+  const headers = { Authorization: `Bearer ${z.object({ key: z.string() }).parse(json).key}` };
+  const statuses: number[] = [];
+  for (let sent = 0; sent < 12; sent++) {
+    const answer = await client.send("POST", "/v1/callbacks/test", {}, { headers });
+    await answer.text();
+    statuses.push(answer.status);
+  }
+  expect(statuses).toEqual([...Array.from({ length: 10 }, () => 400), 429, 429]);
+
+  const child = spawn(process.execPath, ["scripts/doctor.ts", "--url", installed.url], {
+    cwd: ROOT,
+    env: { ...process.env, OPERATOR_KEY },
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const lines = await text(child.stdout);
+  expect(lines).toMatch(/^ok +host: plain workerd/m);
+  expect(lines).toMatch(/^ok +limits: LIMIT_TESTS/m);
+  expect(lines).not.toMatch(/PROBLEM|wrangler|npm run|deploy/);
+});
+
+it("nginx -t accepts the configuration of docs/self-host.md", ({ skip }) => {
+  skipWithout(["nginx"], skip);
+  const [file, log] = [installed.path("/etc/nginx.conf"), installed.path("/var/nginx.log")];
+  const server = blockOf("TLS and a proxy", "nginx")
+    .replace("443 ssl", `unix:${log}.sock`)
+    .replaceAll(/^ *ssl_.*\n/gm, "")
+    .replace(/access_log \/.*(?= relay;)/, `access_log ${log}`);
+  writeFileSync(file, `pid ${log}.pid; events {}\nhttp {\n${server}}\n`);
+  const args = ["-t", "-q", "-c", file, "-e", log];
+  const { status, stderr } = spawnSync("nginx", args, { encoding: "utf8" });
+  expect([status, stderr]).toEqual([0, ""]);
+});

@@ -8,6 +8,7 @@ import { checkOffers, offerFindings } from "../../../scripts/doctor/offers.ts";
 import { uploadRuleFinding } from "../../../scripts/doctor/outputs.ts";
 import { indexFindings } from "../../../scripts/doctor/index-state.ts";
 import { type Answer, Relay } from "../../../scripts/doctor/relay.ts";
+import { RATE_LIMITS } from "../../../src/config/rate-limits.ts";
 import { OPERATOR_KEY } from "../harness/client.ts";
 import { LoopbackServer } from "../harness/loopback.ts";
 
@@ -154,16 +155,33 @@ function findings(
 const OWN = "https://relay.example.com";
 const ON_D1 = { plan: "paid", isIndexInObject: false } as const;
 
-it("for a relay on plain workerd, which shows no version at /healthz, npm run doctor proposes no wrangler commands, and says what deploying means there", () => {
+it("for a relay on plain workerd, which shows no version at /healthz, npm run doctor proposes no wrangler commands, and says where its variables stand", () => {
   const plain = findings(OWN, {}, { version: null });
-  expect(plain).toMatch(/^ok +host: plain workerd; to deploy means .+\/etc\/task-relay\.env/m);
-  expect(plain).not.toMatch(/wrangler|npm run setup/);
+  expect(plain).toMatch(/^ok +host: plain workerd, .+\/etc\/task-relay\.env/m);
+  expect(plain).toContain("limit nothing (RATE_LIMITS=default, and restart)");
+  const faulty = {
+    PUBLIC_URL: null,
+    PAUSED: true,
+    ALLOW_LOCAL_CALLBACKS: true,
+    ...Object.fromEntries(RATE_LIMITS.map((name) => [name, true])),
+  };
+  const connections = { ark: { key: "refused" } };
+  const cures = findings(OWN, faulty, { version: null, connections });
+  expect(cures.match(/Cure: .+ and restart$/gm)).toHaveLength(4);
+  for (const lines of [plain, cures]) expect(lines).not.toMatch(/wrangler|npm run|deploy/);
   const deployed = findings(OWN, {}, { version: "8f3a" });
   expect(deployed).not.toContain("plain workerd");
   expect(deployed).toContain("[[ratelimits]] in wrangler.toml");
   const disabled = { ...anAnswer({ code: "index_disabled" }), status: 501 };
   const [late] = indexFindings(disabled, anAnswer(""), ON_D1, true).map(lineOf);
   expect(late).toContain("there is no index (bind INDEX_OBJECT as in ops/workerd.capnp)");
+  const failing = { ...anAnswer({ code: "unavailable" }), status: 503 };
+  const index = { lag_ms: { p95: 90_000 }, overdue: { tasks: 0, oldest_age_ms: null } };
+  for (const stats of [failing, anAnswer({ counted_at: 7, index })]) {
+    const [found] = indexFindings(stats, anAnswer(""), ON_D1, true).map(lineOf);
+    expect(found).toMatch(/^PROBLEM +index: .+ Cure: /);
+    expect(found).not.toMatch(/wrangler|npm run/);
+  }
 });
 const HTTP = "http://relay.example.com";
 const WORKERS_DEV = "https://relay.me.workers.dev";
@@ -233,7 +251,7 @@ const PRICE_BY_USAGE = {
 function offerLines(...offers: readonly ShownOffer[]): readonly string[] {
   const without = { fal: { needs: ["FAL_KEY"] }, sandbox: { needs: [] } };
   const shown = offers.map((offer, i) => ({ name: `offer-${i}`, disabled: null, offer }));
-  return offerFindings(shown, without).map(lineOf);
+  return offerFindings(shown, without, "deploy").map(lineOf);
 }
 
 it("npm run doctor warns, but reports no problem, when an offer with a price has no limits or its connection has no API key", () => {
@@ -278,7 +296,9 @@ it("npm run doctor reports each disabled offer as a problem, with the reason, an
   await using server = await new LoopbackServer((request, response) => {
     response.writeHead(200, JSON_OF_RELAY).end(JSON.stringify(pages[request.url ?? ""]));
   }).listen();
-  const lines = (await checkOffers(new Relay(server.origin, OPERATOR_KEY), {})).map(lineOf);
+  const lines = (await checkOffers(new Relay(server.origin, OPERATOR_KEY), {}, "deploy")).map(
+    lineOf,
+  );
   expect(lines).toEqual([
     expect.stringMatching(
       /^PROBLEM {6}offers: b is disabled: \/connection must be a connection of the relay\. Cure: /,
