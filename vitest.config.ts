@@ -71,7 +71,7 @@ if (mkdirSync(wranglerDirectory, { recursive: true }) !== undefined) {
   process.on("exit", () => rmSync(wranglerDirectory, { recursive: true, force: true }));
 }
 
-// `npm test` runs core, fuzz, worker, index, index-object, outputs, smoke and simulation; `npm run test:browser` runs browser;
+// `npm test` runs core, fuzz, worker, index, outputs, smoke and simulation; `npm run test:browser` runs browser;
 // `npm run test:long` runs the others, and fuzz and simulation at full scale.
 export default defineConfig({
   test: {

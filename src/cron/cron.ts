@@ -145,9 +145,9 @@ export async function runScheduled(
   const databases = [...shards.databases.slice(first), ...shards.databases.slice(0, first)];
   const job = { env, shards, databases, runtime, now, expiryCheck: new ExpiryCheck(env) };
   const { plan, isIndexInObject } = runtime.config;
-  // An object limits no queries.
-  let left: number = isIndexInObject ? Infinity : MAX_QUERIES[plan];
+  let left: number = MAX_QUERIES[plan];
   for (const step of steps) {
+    // An object limits no queries.
     const maxQueries = isIndexInObject ? Infinity : Math.min(left, step.maxQueries[plan]);
     const budget = new TimeBudget(step.maxMs, maxQueries);
     const endsAt = Date.now() + step.maxMs + patienceMs;

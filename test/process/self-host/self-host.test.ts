@@ -15,6 +15,7 @@ import { blockOf, Installed } from "./installed.ts";
 
 const TASKS = "/var/lib/task-relay/tasks";
 const ALLOWED = "/etc/task-relay/allow.capnp";
+const Listed = z.object({ id: z.string() });
 const down: Behaviour = { kind: "answer", status: 500 };
 const up: Behaviour = { kind: "answer", status: 204 };
 
@@ -67,7 +68,7 @@ it("a self-hosted relay reaches a store of outputs at a private address, with th
   }
 });
 
-it("a self-hosted relay calls local hosts only as allow.capnp permits, survives kill -9, and keeps its tasks when the files of erased tasks are removed", async () => {
+it("a self-hosted relay calls local hosts only as allow.capnp permits, survives kill -9, lists its tasks, and keeps them when the files of erased tasks are removed", async () => {
   installed.edit(
     "/etc/task-relay.env",
     "PUBLIC_URL",
@@ -92,6 +93,8 @@ it("a self-hosted relay calls local hosts only as allow.capnp permits, survives 
   await installed.kill9();
   await installed.start();
   expect((await client.settled(id)).callback).toMatchObject({ status: "delivered" });
+  const listed = async () => (await client.list("/v1/tasks", Listed)).map((task) => task.id);
+  await expect.poll(listed).toContain(id);
 
   await client.ask("DELETE", `/v1/tasks/${blocked}`);
   await installed.stop();
