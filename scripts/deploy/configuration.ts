@@ -14,8 +14,7 @@ const FLAGS = {
  * @throws Refusal when the relay would answer 503 `not_configured`.
  */
 export function requireValid(settings: Settings, secrets: Secrets, file: string): void {
-  const databases = settings.databases.map((name) => [name, {}] as const);
-  const bound = Object.fromEntries(databases);
+  const bound = Object.fromEntries(settings.bindings.map((name) => [name, {}] as const));
   const result = parseConfig({ ...bound, ...settings.vars, ...secrets.values }, FLAGS);
   if (result.ok) return;
   const cure = `correct it in ${file} or wrangler.toml (docs/configuration.md)`;

@@ -36,6 +36,7 @@ const Toml = z.object({
   name: z.string(),
   vars: z.record(z.string(), z.unknown()),
   d1_databases: z.array(z.object({ binding: z.string() })),
+  r2_buckets: z.array(z.object({ binding: z.string() })),
   account_id: z.string().optional(),
 });
 const SecretList = z.array(z.looseObject({ name: z.string() }));
@@ -135,8 +136,8 @@ function settingsOf({ wranglerName }: Environment): Settings {
   try {
     const args = { config: TOML, env };
     const read = Toml.parse(readConfig(args, { hideWarnings: true }));
-    const databases = read.d1_databases.map(({ binding }) => binding);
-    return { name: read.name, vars: read.vars, databases, accountId: read.account_id ?? null };
+    const bindings = [...read.d1_databases, ...read.r2_buckets].map(({ binding }) => binding);
+    return { name: read.name, vars: read.vars, bindings, accountId: read.account_id ?? null };
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     throw new Refusal(`wrangler.toml cannot be read: ${reason}`, "correct it");

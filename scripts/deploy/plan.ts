@@ -7,8 +7,8 @@ import { Refusal } from "./refusal.ts";
 export interface Settings {
   readonly name: string;
   readonly vars: Readonly<Record<string, unknown>>;
-  /** Names of the D1 bindings. */
-  readonly databases: readonly string[];
+  /** Names of the bindings of databases and buckets. */
+  readonly bindings: readonly string[];
   readonly accountId: string | null;
 }
 

@@ -76,14 +76,14 @@ function parseS3Config(data: ParsedVariables): Result<S3Config | null, readonly 
     if (name === undefined) return success(null);
     return failure([{ path: "OUTPUTS_S3_URL", message: `is required with ${name}` }]);
   }
-  if (bucket === null || keyId === null || secret === null) {
-    const missing = others.filter(([, value]) => value === null);
-    return failure(missing.map(([path]) => ({ path, message: "is required with OUTPUTS_S3_URL" })));
-  }
   if (data.OUTPUTS !== undefined) {
     const message =
       "must not be set while the bucket OUTPUTS is bound: remove one of both, because the relay keeps outputs in one place";
     return failure([{ path: "OUTPUTS_S3_URL", message }]);
+  }
+  if (bucket === null || keyId === null || secret === null) {
+    const missing = others.filter(([, value]) => value === null);
+    return failure(missing.map(([path]) => ({ path, message: "is required with OUTPUTS_S3_URL" })));
   }
   // Some stores want the bucket in the name of the host, others in the path; the host says which.
   const isInHost = new URL(url).hostname.startsWith(`${bucket}.`);

@@ -327,6 +327,15 @@ it.each([
     "The configuration is wrong: CALLBACK_SCHEDULE_S .*Cure: correct it in .secrets or wrangler.toml",
   ],
   [
+    "outputs would be kept in two places",
+    () => {
+      const withUrl = shipped.replace("[vars]", '$&\nOUTPUTS_S3_URL = "https://s3.example.net"');
+      const block = '[[r2_buckets]]\nbinding = "OUTPUTS"\nbucket_name = "films"\n';
+      write("wrangler.toml", `${withUrl}\n${block}`);
+    },
+    "The configuration is wrong: OUTPUTS_S3_URL must not be set while the bucket OUTPUTS is bound.*",
+  ],
+  [
     "wrangler.toml is malformed",
     () => write("wrangler.toml", shipped.replace("[vars]", "[vars")),
     "wrangler.toml cannot be read: .*Cure: correct it",

@@ -22,7 +22,7 @@ import { closedPort } from "../harness/receiver.ts";
 const { production } = ENVIRONMENTS;
 const SECRET = "deploy-test-secret-0123456789abcdef-0123456789";
 const FILE = `RELAY_SECRET="${SECRET}"\nOPERATOR_KEYS="deploy-test-operator-key"\n`;
-const SETTINGS = { name: "task-relay", vars: {}, databases: ["INDEX_DB"], accountId: null };
+const SETTINGS = { name: "task-relay", vars: {}, bindings: ["INDEX_DB"], accountId: null };
 
 it.each([
   ["an unknown environment", "--env staging"],
