@@ -7,7 +7,7 @@ export interface SubmitOptions {
   readonly key?: "customer" | undefined;
   /** URL to which the relay sends the callback when the job has ended. */
   readonly callbackUrl?: string;
-  /** Members that the callback repeats, at most 4 KB as JSON. */
+  /** Labels of the task, at most 4 KB as JSON. Reading the task returns them; no callback has them. */
   readonly metadata?: Readonly<Record<string, unknown>>;
   /** Account of the task. For operator keys only, as are the following. */
   readonly account?: string;

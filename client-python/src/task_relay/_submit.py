@@ -27,7 +27,7 @@ class SubmitInit(TypedDict, total=False):
     callback_url: str
     """URL to which the relay sends the callback when the job has ended."""
     metadata: Mapping[str, Any]
-    """Members that the callback repeats, at most 4 KB as JSON."""
+    """Labels of the task, at most 4 KB as JSON. Reading the task returns them; no callback has them."""
     key: Literal["customer"] | None
     """`customer`: the upstream gets your own key, which the headers of the call contain as the upstream takes it. The
     relay asks for the job with it too, and stores it encrypted until then. By default it is the key of the
