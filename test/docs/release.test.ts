@@ -1,5 +1,9 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect, it } from "vitest";
 import { releaseFaults } from "../../scripts/release/faults.ts";
+import { ownerSteps } from "../../scripts/release/owner-steps.ts";
+import { ROOT } from "../process/harness/child.ts";
 
 const READY = {
   manifest: { version: "1.2.0" },
@@ -40,4 +44,22 @@ it.each([
   ],
 ])("npm run release:check of the tag %s refuses the tree %j", (tag, files, faults) => {
   expect(releaseFaults(tag, files)).toEqual(faults);
+});
+
+it("npm run release:check without a tag lists the steps of docs/releasing.md before the first release, in order, each with what to do", () => {
+  const steps = ownerSteps(readFileSync(join(ROOT, "docs/releasing.md"), "utf8"));
+  expect(steps.map(({ title }) => title)).toEqual([
+    "Public address",
+    "CI",
+    "Vulnerabilities",
+    "Deploy button",
+    "First deployment",
+    "First day",
+    "npm",
+    "No token",
+    "PyPI",
+    "Image",
+  ]);
+  for (const { text } of steps) expect(text).toMatch(/^[A-Z`].*\.$/);
+  expect(steps[0]?.text).toContain("the deploy button (deploy.md#deploy-button)");
 });
