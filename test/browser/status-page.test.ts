@@ -200,7 +200,7 @@ it("while a video plays, the page of its status link refreshes itself without in
   await serve("kept");
   const page = await openPage(relay.url);
   await page.goto(await completed("/fox.webm", "/not-there.webm"));
-  await page.getByText("Being copied, shown in a moment").last().waitFor();
+  await page.getByText("being copied, shown in a moment").last().waitFor();
   const video = page.locator("video");
   await loaded(video);
   await page.getByText("Details").click();

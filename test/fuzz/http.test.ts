@@ -20,6 +20,7 @@ import { ENVS, newWorld, OTHER_CLASSES, RECORDS } from "./world.ts";
 
 // Node lacks the base class of Durable Objects; the classes of the objects are the relay's own.
 vi.mock("cloudflare:workers", () => ({
+  env: {},
   DurableObject: class {
     readonly ctx: unknown;
     readonly env: unknown;

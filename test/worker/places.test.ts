@@ -60,7 +60,7 @@ it("GET /healthz and the console's page of providers show, of each connection wi
     [MEMBER]: { places: { held: 0, waiting: 0 } },
   });
   expect(await rowOf(FULL)).toMatch(
-    /2 of 2 2, the first came 30 s ago latest grants: median 0 ms, 99 % 4 s acme : 1 first came 30 s ago , has 2 places operator: 1 first came now , has 0 places none /,
+    /2 of 2 2, the first came 30 s ago latest waits: median 0 ms, 99 % 4 s acme : 1 first came 30 s ago , has 2 places operator: 1 first came now , has 0 places none /,
   );
   expect(await rowOf(MEMBER)).toMatch(/0, no limit .* nobody /);
   const refused = { attempt: 1, retryAfterMs: null } as const;

@@ -279,6 +279,16 @@ class ListedTaskSubmission(TypedDict):
     """Class of the refusal because of which the task has failed. Only operators see it."""
 
 
+class ListedTaskCredits(TypedDict):
+    """As in the task; absent when it costs nothing."""
+
+    amount: int
+    """Credits that were charged."""
+    state: Literal["charged", "releasing", "released", "refunding", "refunded"]
+    final: NotRequired[int]
+    """What the completed task costs, where that is less."""
+
+
 class ListedTaskUpstream(TypedDict):
     """The attached job. Only operators see it."""
 
@@ -312,6 +322,8 @@ class ListedTask(TypedDict):
     submission: NotRequired[ListedTaskSubmission]
     """The call with which the relay started the job."""
     account: NotRequired[str]
+    credits: NotRequired[ListedTaskCredits]
+    """As in the task; absent when it costs nothing."""
     provider: NotRequired[str]
     """The connection. Only operators see it."""
     upstream: NotRequired[ListedTaskUpstream]
@@ -336,6 +348,8 @@ class TaskStatusTaskStatus(TypedDict):
     status: Literal["pending", "processing"]
     callback: TaskStatusTaskStatusCallback | None
     """Null without a `callback_url`."""
+    progress: NotRequired[int]
+    """Percent, where the upstream states it."""
 
 
 class TaskStatusTaskStatus1(TypedDict):
@@ -352,6 +366,8 @@ class TaskStatusTaskStatus1(TypedDict):
     output: CompletedCallbackOutput
     callback: TaskStatusTaskStatusCallback | None
     """Null without a `callback_url`."""
+    outputs: NotRequired[list[CompletedTaskOutput]]
+    """What the relay has kept of each output, in the order of `output.urls`, where these are links of the relay."""
 
 
 class TaskStatusTaskStatus2(TypedDict):
@@ -366,6 +382,8 @@ class TaskStatusTaskStatus2(TypedDict):
     error: FailedCallbackError
     callback: TaskStatusTaskStatusCallback | None
     """Null without a `callback_url`."""
+    failure: NotRequired[FailedTaskFailure]
+    """Kind of the failure, where known."""
 
 
 TaskStatus: TypeAlias = TaskStatusTaskStatus | TaskStatusTaskStatus1 | TaskStatusTaskStatus2

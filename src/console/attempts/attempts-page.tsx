@@ -49,7 +49,7 @@ export const attemptsPage = viewerPage("attemptsPage", PATH, "read", async (visi
       >
         <ApiDialog origin={linkOrigin(env, request)} paths={[pathWith("/v1/tasks", asked)]} />
         <a class="button" href={tasksPath}>
-          Their tasks
+          Tasks
         </a>
       </PageHead>
       <div class="stack">
@@ -73,7 +73,7 @@ export const attemptsPage = viewerPage("attemptsPage", PATH, "read", async (visi
         {page.next_cursor === null ? null : (
           <nav class="buttons" aria-label="Pages">
             <a class="button" href={pathWith(PATH, asked, { cursor: page.next_cursor })} rel="next">
-              Of older tasks
+              Attempts of older tasks
             </a>
           </nav>
         )}
@@ -137,7 +137,8 @@ function columnsFor(search: URLSearchParams): readonly Column<ListedAttempt>[] {
       title: "Answer",
       isCut: true,
       isSpare: true,
-      cell: ({ shown }) => <Hostile text={excerptOf(shown?.response_excerpt ?? "")} />,
+      cell: ({ shown: { response_excerpt: excerpt } = {} }) =>
+        excerpt === undefined ? "" : <Hostile text={excerptOf(excerpt)} />,
     },
   ];
 }

@@ -594,7 +594,7 @@ function HostDay({ host, now }: { readonly host: Host; readonly now: number }) {
           <Stat value={countText(callbacks.failed)} label="failed" {...href("&callback=failed")} />
           <Stat value={attempts?.toFixed(2) ?? "–"} label="attempts each" />
         </div>
-        <HourStrip callbacks={host.callbacks_by_hour} failed={host.failed_by_hour} />
+        <HourStrip counts={host.callbacks_by_hour} failed={host.failed_by_hour} />
         <HourLegend />
       </div>
     </Panel>

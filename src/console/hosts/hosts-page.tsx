@@ -75,7 +75,7 @@ function columns(now: number): readonly Column<HostView>[] {
     {
       title: "24 hours",
       cell: ({ callbacks_by_hour: callbacks, failed_by_hour: failed }) => (
-        <HourStrip callbacks={callbacks} failed={failed} />
+        <HourStrip counts={callbacks} failed={failed} />
       ),
     },
     { title: "Callbacks", isNumber: true, cell: ({ callbacks }) => countText(callbacks.total) },

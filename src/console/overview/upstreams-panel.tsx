@@ -59,7 +59,8 @@ export function UpstreamsPanel({ upstreams, counts, range, now }: UpstreamsProps
         />
         <p class="muted small">
           Failed are jobs that the upstream has ended, refused or not finished; those for a reason
-          of the caller (content, parameters, a cancellation) are counted apart.
+          of the caller (content, parameters, a cancellation) are counted apart. The highest bar of
+          each upstream is its own longest time.
           {upstreams.length > SHOWN ? ` Only ${SHOWN} of ${upstreams.length} are shown.` : ""}
         </p>
       </div>
@@ -96,7 +97,7 @@ function columnsFor(
       title: `Failed by ${step}`,
       cell: ({ steps }) => (
         <HourStrip
-          callbacks={steps.map(({ completed, failed }) => completed + failed)}
+          counts={steps.map(({ completed, failed }) => completed + failed)}
           failed={steps.map(({ failed }) => failed)}
         />
       ),
@@ -122,8 +123,9 @@ function Name(props: {
       {slow === null ? null : (
         <p class="small">
           <Chip tone="warn" icon="clock" word="slow" />{" "}
-          {props.step === "hour" ? "in the last 3 hours" : "today"}: {durationText(slow.latestMs)},
-          before {durationText(slow.beforeMs)}
+          {props.step === "hour" ? "in the last 3 hours" : "today"}:{" "}
+          <span class="nowrap">{durationText(slow.latestMs)},</span>{" "}
+          <span class="nowrap">before {durationText(slow.beforeMs)}</span>
         </p>
       )}
     </>

@@ -1,5 +1,5 @@
 /**
- * CSS classes for the share of an hour's callbacks that failed. Each class has the largest share for which it is used,
+ * CSS classes for the share of callbacks, or jobs, of an hour or day that failed. Each class has the largest share for which it is used,
  * and the height of its mark, so that the classes can be told apart without colours.
  */
 const LEVELS = [
@@ -11,23 +11,23 @@ const LEVELS = [
 
 interface HourStripProps {
   /** Number of callbacks, or jobs, in each hour or day, oldest first. */
-  readonly callbacks: readonly number[];
+  readonly counts: readonly number[];
   /** Number of failed ones in each hour or day, oldest first. */
   readonly failed: readonly number[];
 }
 
 /**
- * Draws hours or days as cells, each with a mark for the share of callbacks, or jobs, that failed. The drawing has one path per CSS
- * class. Numbers next to the drawing say the same, so screen readers skip the drawing.
+ * Draws hours or days as cells, each with a mark for the share of callbacks, or jobs, that failed. The drawing has one
+ * path per CSS class. Numbers next to the drawing say the same, so screen readers skip the drawing.
  */
-export function HourStrip({ callbacks, failed }: HourStripProps) {
-  const levels = callbacks.map((count, at) => levelOf(count, failed[at] ?? 0));
+export function HourStrip({ counts, failed }: HourStripProps) {
+  const levels = counts.map((count, at) => levelOf(count, failed[at] ?? 0));
   const cells = (isDrawn: (level: string | null) => boolean, height: number) =>
     levels.map((each, at) => (isDrawn(each) ? `M${at} 1h.86v-${height}h-.86z` : "")).join("");
   return (
     <svg
       class="hours"
-      viewBox={`0 0 ${callbacks.length} 1`}
+      viewBox={`0 0 ${counts.length} 1`}
       preserveAspectRatio="none"
       aria-hidden="true"
     >
@@ -40,7 +40,7 @@ export function HourStrip({ callbacks, failed }: HourStripProps) {
   );
 }
 
-/** Returns the CSS class for the share of failed callbacks in one hour; null for an hour without callbacks. */
+/** Returns the CSS class for the failed ones of `count` in one hour or day; null when there were none at all. */
 function levelOf(count: number, failed: number): string | null {
   if (count === 0) return null;
   return LEVELS.find(([, share]) => failed / count <= share)?.[0] ?? "most";

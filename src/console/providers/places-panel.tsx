@@ -33,8 +33,8 @@ export function PlacesPanel({ queues, now }: PlacesProps) {
           rowId={({ connection }) => `places-${connection.name}`}
         />
         <p class="muted small">
-          A submission to a pool waits at each member, and takes the first free place. The next
-          place goes to the account with the fewest.
+          A submission to a pool waits at each member, and takes the first free place. A free place
+          goes to the account that has the fewest.
         </p>
       </div>
     </Panel>
@@ -80,7 +80,7 @@ function Waiting({ state: { waiting, oldestSince, waitMs }, now }: Row) {
       )}
       {waitMs === null ? null : (
         <p class="muted small">
-          latest grants: <span class="nowrap">median {durationText(waitMs.p50)},</span>{" "}
+          latest waits: <span class="nowrap">median {durationText(waitMs.p50)},</span>{" "}
           <span class="nowrap">99 % {durationText(waitMs.p99)}</span>
         </p>
       )}

@@ -127,7 +127,7 @@ function IndexStats(index: IndexState) {
   return (
     <>
       <Stat value={`${Math.ceil((index.size_bytes ?? 0) / 1e6)} MB`} label={label} />
-      <Stat value={lag || "–"} label="index behind, of 2 h: median, 99 %" />
+      <Stat value={lag || "–"} label="delay of the index in 2 h: median, 99 %" />
       <Stat
         value={countedAt === null ? "never" : <Ago at={countedAt * SECOND_MS} now={Date.now()} />}
         label="last counted"

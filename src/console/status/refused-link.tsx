@@ -52,8 +52,10 @@ export async function refusedLinkPage(refused: RefusedLink): Promise<Response> {
   const brand = brandOf(env);
   const page = (
     <CustomerLayout title={title} theme={themeOf(request)} brand={brand}>
-      <h1>{title}</h1>
-      <p>{text}</p>
+      <div>
+        <h1>{title}</h1>
+        <p>{text}</p>
+      </div>
       <p class="muted small">
         If you ask for help, give this number: <code>{requestId}</code>
       </p>

@@ -31,7 +31,7 @@ export interface ResultFile {
   /** Address at which the reader gets the file. Null when there is none that a browser may open. */
   readonly url: string | null;
   /**
-   * Time in Unix milliseconds until which the file can be had: at which the relay deletes it, or until which the
+   * Time in Unix milliseconds until which the file can be had: at which the relay deletes its copy, or until which the
    * upstream's own link works according to its documentation. Null when it is not known.
    */
   readonly endsAt: number | null;
@@ -63,10 +63,16 @@ export function resultFiles(
 function fileOf(link: string, copy: Copy | undefined, around: Surroundings): ResultFile {
   const place = placeOf(copy, around);
   const type = copy?.content_type ?? typeOfExtension(extensionOf(link));
-  const { bytes = null, expires_at: endsAtS } = copy ?? {};
-  const end = endsAtS === undefined ? around.linkEnd?.at : endsAtS * SECOND_MS;
+  const { bytes = null } = copy ?? {};
+  const end = endOf(copy, place, around);
   const endsAt = end === undefined || end <= around.now ? null : end;
   return { kind: kindOf(type), place, type, bytes, ...addressesOf(link, place, around), endsAt };
+}
+
+/** Returns the time until which a file can be had. Without a copy, the end of the relay's link says nothing of the file. */
+function endOf(copy: Copy | undefined, place: FilePlace, { linkEnd }: Surroundings) {
+  if (place === "unsure") return undefined;
+  return copy?.expires_at === undefined ? linkEnd?.at : copy.expires_at * SECOND_MS;
 }
 
 function placeOf(copy: Copy | undefined, { linkEnd, now }: Surroundings): FilePlace {

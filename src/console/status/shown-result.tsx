@@ -2,7 +2,7 @@ import { extensionOfType } from "../../core/output-metadata/media-type.ts";
 import { sizeText } from "../parts/format.ts";
 import { Ago, Time } from "../parts/shown-time.tsx";
 import { Preview } from "../task/links.tsx";
-import { nameOf, namesOf, type ResultFile } from "./result-files.ts";
+import { type FilePlace, nameOf, namesOf, type ResultFile } from "./result-files.ts";
 
 interface ResultProps {
   /** The first files of the result. */
@@ -89,27 +89,34 @@ interface FileProps {
 }
 
 function File({ file, number }: FileProps) {
-  const { kind, type, bytes, mediaUrl } = file;
+  const { kind, type, bytes, mediaUrl, place } = file;
   const name = nameOf(file);
   const named = number === null ? `the ${name}` : `${name} ${number}`;
   const format = type === null ? "" : extensionOfType(type, "").toUpperCase();
-  const facts = [format, ...(bytes === null ? [] : [sizeText(bytes)])].filter(
-    (fact) => fact !== "",
-  );
+  const facts = [
+    number === null ? "" : capital(named),
+    format,
+    bytes === null ? "" : sizeText(bytes),
+    NOTES[place] ?? "",
+  ].filter((fact) => fact !== "");
   return (
     <figure>
       {kind === "file" || type === null ? null : (
         <Preview type={type} url={mediaUrl} label={capital(named)} />
       )}
       <figcaption>
-        <span class="muted">
-          {[...(number === null ? [] : [capital(named)]), ...facts].join(" · ")}
-        </span>
+        <span class="muted">{facts.join(" · ")}</span>
         <Get file={file} named={named} />
       </figcaption>
     </figure>
   );
 }
+
+/** What the page says of a file that the relay has no copy of. */
+const NOTES: Partial<Record<FilePlace, string>> = {
+  copying: "being copied, shown in a moment",
+  unsure: "may not be there any more",
+};
 
 /** The button that gets a file, or the reason why there is none. */
 function Get({
@@ -129,13 +136,9 @@ function Get({
     );
   }
   return (
-    <>
-      {place === "copying" ? <span class="muted">Being copied, shown in a moment</span> : null}
-      {place === "unsure" ? <span class="muted">May not be there any more</span> : null}
-      <a class="button button-main" href={url} rel="noreferrer">
-        Download {named}
-      </a>
-    </>
+    <a class="button button-main" href={url} rel="noreferrer">
+      Download {named}
+    </a>
   );
 }
 

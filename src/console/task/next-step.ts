@@ -67,8 +67,11 @@ function attemptText({ series: { started, total, number } }: CallbackFacts): str
 function lastStep(task: Task, { callback }: TaskFacts): NextStep {
   if (callback === null) return settled("idle", "This task has no callback URL.");
   const count = callback.attempts.length;
-  if (task.callback?.status === "delivered")
-    return settled("ok", "Delivered. Nothing is left to do.");
+  if (task.callback?.status === "delivered") {
+    return task.status === "failed"
+      ? settled("idle", "The failure was delivered. Nothing is left to do.")
+      : settled("ok", "Delivered. Nothing is left to do.");
+  }
   return settled("bad", `No further attempt is planned after ${countOf(count)}.`);
 }
 

@@ -45,6 +45,7 @@ export function Chips({ search }: { readonly search: URLSearchParams }) {
   const chosen = search.get("callback");
   return (
     <nav class="segments" aria-label="Callbacks">
+      <span>Callback</span>
       {CHIPS.map((callback) => (
         <a
           href={pathWith("/tasks", rest, { callback })}

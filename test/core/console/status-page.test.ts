@@ -41,12 +41,13 @@ describe("a file of a result on the page of a status link", () => {
   });
 
   it.each([
-    ["is being copied", {}, "copying"],
-    ["could not be copied", { reason: "unreachable" }, "unsure"],
+    ["is being copied", "can be had until its copy is deleted", {}, "copying", SOON_S * 1000],
+    ["could not be copied", "has no known end", { reason: "unreachable" }, "unsure", null],
   ])(
-    "a file that %s is saved by the relay's link, but not shown, because the link leads to another host",
-    (_, copy, place) => {
-      const expected = { place, kind: "video", mediaUrl: null, url: `${AT_PRESENT}?download` };
+    "a file that %s is saved by the relay's link, %s, and is not shown, because the link leads to another host",
+    (_state, _end, copy, place, endsAt) => {
+      const url = `${AT_PRESENT}?download`;
+      const expected = { place, kind: "video", mediaUrl: null, url, endsAt };
       expect(fileOf(LINK, { ...copy, expires_at: SOON_S })).toMatchObject(expected);
     },
   );

@@ -288,6 +288,15 @@ describe("the next step of a task", () => {
       3600,
     ],
     [
+      "a delivered callback about a failure",
+      aFinishedTask({ status: "failed", body: JSON.stringify({ status: "failed" }) }),
+      POLICY,
+      HOUR,
+      "The failure was delivered. Nothing is left to do.",
+      null,
+      3600,
+    ],
+    [
       "a failed callback",
       failing({ state: { kind: "failed" } }),
       POLICY,
