@@ -135,14 +135,9 @@ it("the console's list of tasks marks submissions that are in progress or of unk
   await insert(anUnknown(3, { submission: "accepted" }));
   const cookie = await logIn();
   const page = await (await visit("/tasks", cookie)).text();
-  expect(page.match(/submission (?:sending|unknown|accepted)(?=<)/g)).toEqual([
-    "submission unknown",
-    "submission sending",
-  ]);
+  expect(page.match(/(?<=title="submission \w+">)[\w ]+/g)).toEqual(["outcome unknown", "sending"]);
   const filtered = await (await visit("/tasks?submission=unknown", cookie)).text();
-  expect(filtered.match(/submission (?:sending|unknown|accepted)(?=<)/g)).toEqual([
-    "submission unknown",
-  ]);
+  expect(filtered.match(/(?<=title="submission \w+">)[\w ]+/g)).toEqual(["outcome unknown"]);
   expect(filtered).toMatch(/<option value="unknown" selected[^>]*>unknown/);
 });
 

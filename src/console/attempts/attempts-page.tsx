@@ -13,6 +13,7 @@ import { Status } from "../parts/chip.tsx";
 import { Empty } from "../parts/empty.tsx";
 import { countOf, durationText } from "../parts/format.ts";
 import { Hostile } from "../parts/hostile.tsx";
+import { Notice } from "../parts/notice.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { Time } from "../parts/shown-time.tsx";
 import { type Column, Table } from "../parts/table.tsx";
@@ -53,7 +54,9 @@ export const attemptsPage = viewerPage("attemptsPage", PATH, "read", async (visi
         </a>
       </PageHead>
       <div class="stack">
-        {exchange === null ? null : (
+        {exchange === null ? (
+          <NotFound isAsked={search.has("task")} />
+        ) : (
           <AttemptPanel
             exchange={exchange}
             closePath={pathWith(PATH, without(search, ...CHOSEN))}
@@ -96,6 +99,12 @@ async function exchangeIn(visit: ViewerVisit): Promise<Exchange | null> {
   if (attempt === undefined) return null;
   const { callback, facts } = attempt;
   return { attempt, request: await requestOf(callback, facts, null, runtime, env) };
+}
+
+/** Says that the attempt that the URL names is not there, e.g. because the link to it is old. */
+function NotFound({ isAsked }: { readonly isAsked: boolean }) {
+  if (!isAsked) return null;
+  return <Notice tone="warn" icon="warn" title="The attempt of this link is no longer stored." />;
 }
 
 function columnsFor(search: URLSearchParams): readonly Column<ListedAttempt>[] {

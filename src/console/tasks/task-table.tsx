@@ -158,15 +158,19 @@ function Cost({ credits }: { readonly credits: NonNullable<TaskSummary["credits"
 }
 
 /**
- * Table cell with the status of a task. While it is unknown whether the submission has started a job, the submission's
- * state follows.
+ * Table cell with the status of a task. The state of its submission follows until the upstream has accepted the job, in
+ * few words, so that the other columns have room.
  */
 function StatusCell({ task: { status, submission } }: { readonly task: TaskSummary }) {
   const state = submission?.state ?? "accepted";
   return (
     <span class="state">
       <Status of={status} />{" "}
-      {state === "accepted" ? null : <strong class="small nowrap">submission {state}</strong>}
+      {state === "accepted" ? null : (
+        <strong class="small nowrap" title={`submission ${state}`}>
+          {state === "unknown" ? "outcome unknown" : state}
+        </strong>
+      )}
     </span>
   );
 }
