@@ -37,6 +37,7 @@ const CHOSEN = ["task", "attempt"] as const;
 export const attemptsPage = viewerPage("attemptsPage", PATH, "read", async (visit) => {
   const { url, viewer, env, request } = visit;
   const { searchParams: search } = url;
+  const isOperator = viewer.kind === "operator";
   const asked = taskParameters(search, Date.now());
   const query = { ...Object.fromEntries(asked), limit: String(PAGE_SIZE) };
   const page = await listTasks.perform({ params: {}, query }, viewer, visit);
@@ -62,13 +63,13 @@ export const attemptsPage = viewerPage("attemptsPage", PATH, "read", async (visi
             closePath={pathWith(PATH, without(search, ...CHOSEN))}
           />
         )}
-        <Filters search={search} isOperator={viewer.kind === "operator"} />
+        <Filters search={search} isOperator={isOperator} />
         {attempts.length === 0 ? (
           <NoAttempts hasOlder={page.next_cursor !== null} />
         ) : (
           <Table
             caption="Attempts of callbacks, the latest first"
-            columns={columnsFor(search)}
+            columns={isOperator ? [...columnsFor(search), ANSWER] : columnsFor(search)}
             rows={attempts}
             rowId={({ task, facts }) => `attempt-${task}-${facts.number}`}
           />
@@ -142,15 +143,17 @@ function columnsFor(search: URLSearchParams): readonly Column<ListedAttempt>[] {
         </span>
       ),
     },
-    {
-      title: "Answer",
-      isCut: true,
-      isSpare: true,
-      cell: ({ shown: { response_excerpt: excerpt } = {} }) =>
-        excerpt === undefined ? "" : <Hostile text={excerptOf(excerpt)} />,
-    },
   ];
 }
+
+/** Column with the beginnings of receivers' answers, which only operators see. */
+const ANSWER: Column<ListedAttempt> = {
+  title: "Answer",
+  isCut: true,
+  isSpare: true,
+  cell: ({ shown: { response_excerpt: excerpt } = {} }) =>
+    excerpt === undefined ? "" : <Hostile text={excerptOf(excerpt)} />,
+};
 
 function excerptOf(text: string): string {
   return text.length <= EXCERPT_CHARACTERS ? text : `${text.slice(0, EXCERPT_CHARACTERS)}…`;
