@@ -55,14 +55,7 @@ export const attemptsPage = viewerPage("attemptsPage", PATH, "read", async (visi
         </a>
       </PageHead>
       <div class="stack">
-        {exchange === null ? (
-          <NotFound isAsked={search.has("task")} />
-        ) : (
-          <AttemptPanel
-            exchange={exchange}
-            closePath={pathWith(PATH, without(search, ...CHOSEN))}
-          />
-        )}
+        <Chosen exchange={exchange} search={search} />
         <Filters search={search} isOperator={isOperator} />
         {attempts.length === 0 ? (
           <NoAttempts hasOlder={page.next_cursor !== null} />
@@ -102,9 +95,18 @@ async function exchangeIn(visit: ViewerVisit): Promise<Exchange | null> {
   return { attempt, request: await requestOf(callback, facts, null, runtime, env) };
 }
 
-/** Says that the attempt that the URL names is not there, e.g. because the link to it is old. */
-function NotFound({ isAsked }: { readonly isAsked: boolean }) {
-  if (!isAsked) return null;
+interface ChosenProps {
+  readonly exchange: Exchange | null;
+  readonly search: URLSearchParams;
+}
+
+/** Shows the attempt that the URL names, or says that it is not there, e.g. because the link to it is old. */
+function Chosen({ exchange, search }: ChosenProps) {
+  if (exchange !== null) {
+    const closePath = pathWith(PATH, without(search, ...CHOSEN));
+    return <AttemptPanel exchange={exchange} closePath={closePath} />;
+  }
+  if (!search.has("task")) return null;
   return <Notice tone="warn" icon="warn" title="The attempt of this link is no longer stored." />;
 }
 
