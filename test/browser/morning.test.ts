@@ -94,13 +94,6 @@ it.each(SCREENS)(
   },
 );
 
-it("the console's page of attempts says that the attempt of an old link is no longer stored", async () => {
-  const page = await openPage(relay.url, {});
-  await logIn(page, `/attempts?task=${crypto.randomUUID()}&attempt=1`);
-  await page.getByText("The attempt of this link is no longer stored.").waitFor();
-  await page.locator("tr[id^=attempt-]").nth(4).waitFor();
-});
-
 it("the filters of the console's page of attempts find the attempts to a host by their status", async () => {
   const page = await openPage(relay.url, {});
   await logIn(page, "/attempts");

@@ -19,6 +19,7 @@ it("the console's page of attempts lists the attempts of the newest tasks, each 
   const cookie = await logIn();
   const page = await pageOf("/attempts", cookie);
   const row = new RegExp(`<tr id="attempt-${id}-1"[\\s\\S]*?</tr>`).exec(page)?.[0] ?? "";
+  expect(page).toContain(">Answer</th>");
   expect(row).toMatch(/client\.example\.net[\s\S]*rejected[\s\S]*500[\s\S]*no place on the disk/);
   const [, path = ""] = /href="([^"]*#attempt)"/.exec(row) ?? [];
   const shown = await pageOf(path.replaceAll("&amp;", "&").replace("#attempt", ""), cookie);
@@ -44,15 +45,17 @@ it("the console's page of attempts shows an account the attempts of its own task
   expect(page).toContain(`attempt-${mine}-1`);
   expect(page).not.toContain(foreign.slice(0, 8));
   expect(page).not.toContain("no place on the disk");
+  expect(page).not.toContain(">Answer</th>");
 });
 
-it("the console's page of attempts refuses a filter that is not valid and names it, and ignores an attempt that does not exist", async () => {
+it("the console's page of attempts refuses a filter that is not valid and names it, and says that an attempt is not stored", async () => {
   const cookie = await logIn();
   const refused = await visit("/attempts?status_code=9", cookie);
   expect(refused.status).toBe(400);
   expect(await refused.text()).toMatch(/status_code[^]*must be a status code from 100 to 599/);
   for (const task of ["x", crypto.randomUUID()]) {
     const page = await pageOf(`/attempts?task=${task}&attempt=-1`, cookie);
+    expect(page).toContain("The attempt of this link is no longer stored.");
     expect(page).not.toContain('id="attempt"');
   }
 });

@@ -37,6 +37,7 @@ const CHOSEN = ["task", "attempt"] as const;
 export const attemptsPage = viewerPage("attemptsPage", PATH, "read", async (visit) => {
   const { url, viewer, env, request } = visit;
   const { searchParams: search } = url;
+  const isOperator = viewer.kind === "operator";
   const asked = taskParameters(search, Date.now());
   const query = { ...Object.fromEntries(asked), limit: String(PAGE_SIZE) };
   const page = await listTasks.perform({ params: {}, query }, viewer, visit);
@@ -54,21 +55,14 @@ export const attemptsPage = viewerPage("attemptsPage", PATH, "read", async (visi
         </a>
       </PageHead>
       <div class="stack">
-        {exchange === null ? (
-          <NotFound isAsked={search.has("task")} />
-        ) : (
-          <AttemptPanel
-            exchange={exchange}
-            closePath={pathWith(PATH, without(search, ...CHOSEN))}
-          />
-        )}
-        <Filters search={search} isOperator={viewer.kind === "operator"} />
+        <Chosen exchange={exchange} search={search} />
+        <Filters search={search} isOperator={isOperator} />
         {attempts.length === 0 ? (
           <NoAttempts hasOlder={page.next_cursor !== null} />
         ) : (
           <Table
             caption="Attempts of callbacks, the latest first"
-            columns={columnsFor(search)}
+            columns={isOperator ? [...columnsFor(search), ANSWER] : columnsFor(search)}
             rows={attempts}
             rowId={({ task, facts }) => `attempt-${task}-${facts.number}`}
           />
@@ -101,9 +95,18 @@ async function exchangeIn(visit: ViewerVisit): Promise<Exchange | null> {
   return { attempt, request: await requestOf(callback, facts, null, runtime, env) };
 }
 
-/** Says that the attempt that the URL names is not there, e.g. because the link to it is old. */
-function NotFound({ isAsked }: { readonly isAsked: boolean }) {
-  if (!isAsked) return null;
+interface ChosenProps {
+  readonly exchange: Exchange | null;
+  readonly search: URLSearchParams;
+}
+
+/** Shows the attempt that the URL names, or says that it is not there, e.g. because the link to it is old. */
+function Chosen({ exchange, search }: ChosenProps) {
+  if (exchange !== null) {
+    const closePath = pathWith(PATH, without(search, ...CHOSEN));
+    return <AttemptPanel exchange={exchange} closePath={closePath} />;
+  }
+  if (!search.has("task")) return null;
   return <Notice tone="warn" icon="warn" title="The attempt of this link is no longer stored." />;
 }
 
@@ -142,15 +145,17 @@ function columnsFor(search: URLSearchParams): readonly Column<ListedAttempt>[] {
         </span>
       ),
     },
-    {
-      title: "Answer",
-      isCut: true,
-      isSpare: true,
-      cell: ({ shown: { response_excerpt: excerpt } = {} }) =>
-        excerpt === undefined ? "" : <Hostile text={excerptOf(excerpt)} />,
-    },
   ];
 }
+
+/** Column with the beginnings of receivers' answers, which only operators see. */
+const ANSWER: Column<ListedAttempt> = {
+  title: "Answer",
+  isCut: true,
+  isSpare: true,
+  cell: ({ shown: { response_excerpt: excerpt } = {} }) =>
+    excerpt === undefined ? "" : <Hostile text={excerptOf(excerpt)} />,
+};
 
 function excerptOf(text: string): string {
   return text.length <= EXCERPT_CHARACTERS ? text : `${text.slice(0, EXCERPT_CHARACTERS)}…`;

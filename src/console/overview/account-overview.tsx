@@ -16,7 +16,7 @@ import { countText } from "../parts/format.ts";
 import { Hostile } from "../parts/hostile.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { PageHead, Panel } from "../parts/page-head.tsx";
-import { Ago, Time } from "../parts/shown-time.tsx";
+import { Time } from "../parts/shown-time.tsx";
 import { Stat } from "../parts/stat.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 import { watchedBy } from "../task/task-data.ts";
@@ -61,8 +61,7 @@ type Facts = Awaited<ReturnType<typeof readAccountFacts>>;
 async function readAccountFacts(visit: ViewerVisit, account: string) {
   const { request, viewer } = visit;
   const { isIndexed } = visit.runtime.config;
-  const now = Date.now();
-  const since = String(toSeconds(now - WINDOW_MS));
+  const since = String(toSeconds(Date.now() - WINDOW_MS));
   const given = { params: { account } };
   const newest = { params: {}, query: { limit: String(SHOWN) } };
   const [{ balance }, counts, page] = await Promise.all([
@@ -72,7 +71,7 @@ async function readAccountFacts(visit: ViewerVisit, account: string) {
       : null,
     isIndexed ? listTasks.perform(newest, viewer, visit) : null,
   ]);
-  return { balance, now, counts, tasks: page?.data ?? null };
+  return { balance, counts, tasks: page?.data ?? null };
 }
 
 interface AccountOverviewProps {
@@ -88,7 +87,7 @@ interface AccountOverviewProps {
  * its last tasks.
  */
 function AccountOverview({ facts, watched, account, origin }: AccountOverviewProps) {
-  const { balance, counts, tasks, now } = facts;
+  const { balance, counts, tasks } = facts;
   const path = `/v1/accounts/${account}`;
   return (
     <>
@@ -108,7 +107,7 @@ function AccountOverview({ facts, watched, account, origin }: AccountOverviewPro
             data-refresh={String(watched === null ? REFRESH_S : WATCHED_REFRESH_S)}
             {...(watched !== null && { "data-version": `${watched.id}.${watched.version}` })}
           >
-            <LastTasks tasks={tasks.map((task) => withState(task, watched))} now={now} />
+            <LastTasks tasks={tasks.map((task) => withState(task, watched))} />
           </div>
         )}
       </div>
@@ -265,17 +264,12 @@ const COLUMNS: readonly Column<LastTask>[] = [
   { title: "Created", cell: ({ created_at: at }) => <Time at={at * SECOND_MS} /> },
 ];
 
-function ageOf(now: number) {
-  return ({ created_at: at }: LastTask) => <Ago at={at * SECOND_MS} now={now} />;
-}
-
 interface LastTasksProps {
   readonly tasks: readonly LastTask[];
-  readonly now: number;
 }
 
 /** The last tasks of an account or, when there are none yet, a text on how the first ones will appear. */
-function LastTasks({ tasks, now }: LastTasksProps) {
+function LastTasks({ tasks }: LastTasksProps) {
   if (tasks.length === 0) {
     return (
       <Empty icon="tasks" title="No tasks yet">
@@ -287,12 +281,11 @@ function LastTasks({ tasks, now }: LastTasksProps) {
       </Empty>
     );
   }
-  const columns = [...COLUMNS, { title: "Age", isNumber: true, cell: ageOf(now) }];
   return (
     <Panel title="Last tasks" aside={<a href="/tasks">All tasks</a>}>
       <Table
         caption="The last tasks of this account"
-        columns={columns}
+        columns={COLUMNS}
         rows={tasks}
         rowId={({ id }) => `task-${id}`}
       />
