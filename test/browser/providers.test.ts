@@ -41,7 +41,7 @@ it.each([
     expect(targets.length).toBeGreaterThan(10);
     for (const target of new Set(targets)) expect(await page.locator(target).count()).toBe(1);
     const text = await page.getByRole("main").innerText();
-    expect(text).toContain("needs the index, which is not bound");
+    expect(text).toContain("needs the index, and none is bound");
     expect(text).toContain("ALLOW_LOCAL_CALLBACKS is on: for development only");
     expect(text).toMatch(/RETENTION_DAYS\s+14\s/);
     expect(text).toMatch(/RELAY_SECRET\s+1 set/);

@@ -78,6 +78,7 @@ it.each([
     });
     await logIn(page, "/submit", key);
     await page.getByRole("link", { name: "Film" }).click();
+    await page.getByLabel("Prompt").waitFor();
     expect(await violationsOf(page)).toEqual([]);
     await page.getByLabel("Prompt").fill("a fox");
     await page.getByLabel("seed").fill("7");
