@@ -18,6 +18,7 @@ import {
 
 const ARK = {
   name: "ark",
+  isPoolMember: false,
   keyRefusedAt: null,
   fundsRefusedAt: null,
   areHooksMissing: false,
@@ -121,6 +122,14 @@ const FOUND: readonly (readonly [
       { kind: "hooks_missing", subject: { connection: "ark" } },
       { kind: "answer_unclear", since: 8 },
     ],
+  ],
+  [
+    "a member of a pool whose key is refused, for which the number of waiting tasks is not known",
+    {
+      connections: [{ ...ARK, isPoolMember: true, keyRefusedAt: 7 }],
+      index: indexOf({ next: [aRepeat(1, { ...PENDING, dueAt: NOW + HOUR * 9 })] }),
+    },
+    [{ kind: "key_refused", tasks: null, subject: { connection: "ark" } }],
   ],
   [
     "a connection at which submissions have waited for a place for half an hour, and one for a second less",

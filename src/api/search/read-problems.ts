@@ -8,7 +8,7 @@ import { countCopies } from "../../index-db/open-copies.ts";
 import { unknownSubmissions } from "../../index-db/unknown-submissions.ts";
 import { shardsOf } from "../../objects/index/index-shards.ts";
 import { EnvCache } from "../../lib/isolate-cache.ts";
-import { connectionsOf } from "../health/connection-health.ts";
+import { connectionsOf, poolsOf } from "../health/connection-health.ts";
 import { presentPauses } from "../hosts/paused-hosts.ts";
 import { json } from "../http/answer.ts";
 import { routeOf } from "../http/route.ts";
@@ -141,6 +141,7 @@ async function factsOf(
     presentPauses(env),
     indexFacts(env, config, now),
   ]);
+  const members = new Set(Object.values(poolsOf(config)).flatMap(({ of }) => of));
   return {
     now,
     isPaused: config.paused,
@@ -149,6 +150,7 @@ async function factsOf(
     warnings: env.startup.warnings,
     connections: Object.entries(connections).map(([name, state]) => ({
       name,
+      isPoolMember: members.has(name),
       keyRefusedAt: "refused_at" in state ? state.refused_at : null,
       fundsRefusedAt: "funds_refused_at" in state ? (state.funds_refused_at ?? null) : null,
       areHooksMissing: "hooks" in state,

@@ -117,10 +117,8 @@ export function remediesOf({ kind, subject }: PresentProblem): readonly Remedy[]
       ];
     case "key_refused":
       return [
-        {
-          title: "Tasks that wait",
-          path: `/tasks?status=processing&provider=${text("connection")}`,
-        },
+        { title: "Connections", path: "/providers" },
+        { title: "Its tasks", path: `/tasks?provider=${text("connection")}` },
       ];
     case "queue_waits":
       return [

@@ -33,7 +33,7 @@ it.each([
     { host: "a.example" },
     ["/hosts/a.example", "/tasks?callback=paused&host=a.example"],
   ],
-  ["key_refused", { connection: "ark-cn" }, ["/tasks?status=processing&provider=ark-cn"]],
+  ["key_refused", { connection: "ark-cn" }, ["/providers", "/tasks?provider=ark-cn"]],
   ["refund_delayed", { task_id: "7" }, ["/tasks/7"]],
   ["submit_unknown", { task_id: "7" }, ["/tasks/7", "/tasks?submission=unknown"]],
   ["deadline_near", { task_id: "7" }, ["/tasks/7"]],

@@ -28,20 +28,23 @@ export function hostFailing({ index, now }: Facts): readonly Trouble[] {
   });
 }
 
-/** Finds the connections whose API key is refused by the provider, with the number of open tasks of each. */
+/**
+ * Finds the connections whose API key is refused by the provider, with the number of open tasks of each. This number is
+ * not known for a member of a pool, because a waiting task of the pool may go to any member.
+ */
 export function keyRefused({ connections, index }: Facts): readonly Trouble[] {
-  return connections.flatMap(({ name, keyRefusedAt }) => {
+  return connections.flatMap(({ name, isPoolMember, keyRefusedAt }) => {
     if (keyRefusedAt === null) return [];
     const { tasks, isCapped } = index?.next ?? NO_TASKS;
     const waiting = tasks.filter((task) => isOpen(task) && task.provider === name);
     return trouble({
       severity: "error",
       detail: `The provider refuses the API key of ${name}.`,
-      tasks: index === null ? null : { count: waiting.length, is_capped: isCapped },
+      tasks: index === null || isPoolMember ? null : { count: waiting.length, is_capped: isCapped },
       subject: { connection: name, refused_at: keyRefusedAt },
       actions: [
         get("inspect", "/healthz"),
-        get("list", `/v1/tasks?status=processing&provider=${encodeURIComponent(name)}`),
+        get("list", `/v1/tasks?provider=${encodeURIComponent(name)}`),
       ],
     });
   });

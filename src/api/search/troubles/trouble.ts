@@ -8,6 +8,8 @@ import type { Failures } from "../failing-hosts.ts";
 /** Present faults of a connection to a provider, which `/healthz` also shows. */
 interface ConnectionFaults {
   readonly name: string;
+  /** True when a pool has it as a member. While tasks of the pool wait, they have the name of the pool. */
+  readonly isPoolMember: boolean;
   /**
    * Time of the last refusal of the API key by the provider, in Unix seconds; null when there was none in the last 35
    * minutes.
