@@ -101,6 +101,7 @@ it("the filters of the console's page of attempts find the attempts to a host by
   await page.getByLabel("Status of the last attempt").fill("200");
   await page.getByRole("button", { name: "Filter" }).click();
   await page.getByText("No attempt", { exact: true }).waitFor();
+  await page.getByText("Filters: status code 200").click();
   await page.getByLabel("Status of the last attempt").fill("507");
   await page.getByRole("button", { name: "Filter" }).click();
   await page.locator("tr[id^=attempt-]").nth(4).waitFor();

@@ -112,6 +112,9 @@ it("in the console's list of tasks one can filter, go to the next task with ] an
   await page.getByRole("button", { name: "Filter" }).click();
   const rows = page.locator("[data-row]");
   await expect.poll(() => rows.count()).toBe(3);
+  await page.getByText("Filters: callback failed, status code 404").waitFor();
+  expect(await page.getByLabel("Status code").isVisible()).toBe(false);
+  expect(await rows.first().isVisible()).toBe(true);
 
   const paths = await rows
     .getByRole("link")
@@ -143,6 +146,7 @@ it("in the console's list of tasks one can filter, go to the next task with ] an
   await untilListed("status_code=404", 2);
   await page.goto("/tasks?model=unknown&since=86400&until=172800");
   await page.getByRole("heading", { name: "No task matches these filters" }).waitFor();
+  await page.getByText("Filters: model unknown, created since").click();
   await page.getByRole("link", { name: "Any time" }).click();
   await page.waitForURL("**/tasks?model=unknown");
 });

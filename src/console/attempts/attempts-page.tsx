@@ -17,6 +17,7 @@ import { Notice } from "../parts/notice.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { Time } from "../parts/shown-time.tsx";
 import { type Column, Table } from "../parts/table.tsx";
+import { FilterSummary } from "../tasks/task-filters.tsx";
 import { pathWith, taskParameters, without } from "../tasks/task-parameters.ts";
 import { AttemptPanel, type Exchange } from "./attempt-panel.tsx";
 import { attemptsOf, attemptsOfTask, type ListedAttempt } from "./listed-attempts.ts";
@@ -169,10 +170,9 @@ interface FiltersProps {
 /** Form with the filters of the page. They are those of the list of tasks that concern callbacks. */
 function Filters({ search, isOperator }: FiltersProps) {
   const names = isOperator ? ["host", "status_code", "account"] : ["host", "status_code"];
-  const isSet = ["outcome", ...names].some((name) => search.has(name));
   return (
-    <details class="details" open={isSet}>
-      <summary>Filters</summary>
+    <details class="details">
+      <FilterSummary search={search} />
       <form method="get" action={PATH} class="filters">
         {["since", "until", "range", "provider", "model"].map((name) => {
           const value = search.get(name);

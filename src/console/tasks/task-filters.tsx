@@ -2,8 +2,9 @@ import { OUTCOMES } from "../../core/record/outcome.ts";
 import { REFUSAL_CLASSES } from "../../core/record/refusal.ts";
 import { FAILURE_CATEGORIES } from "../../core/record/upstream.ts";
 import { SECOND_MS } from "../../core/time.ts";
+import { Hostile } from "../parts/hostile.tsx";
 import { Time } from "../parts/shown-time.tsx";
-import { FILTER_NAMES, pathWith, RANGES, without } from "./task-parameters.ts";
+import { pathWith, RANGES, without } from "./task-parameters.ts";
 
 /** Statuses of callbacks. For each, there is a link above the list of tasks that filters the list by this status. */
 const CHIPS = ["failed", "retrying", "waiting"] as const;
@@ -39,6 +40,12 @@ const OPERATOR_FIELDS: readonly (readonly [name: string, title: string])[] = [
   ["refusal", "Refusal"],
 ];
 
+/** Start and end of the time range of creation, which have no field of their own. */
+const PERIOD: readonly (readonly [name: string, title: string])[] = [
+  ["since", "Created since"],
+  ["until", "Created until"],
+];
+
 /** Links above the list of tasks that filter it by the status of the callback. The key `f` selects failed callbacks. */
 export function Chips({ search }: { readonly search: URLSearchParams }) {
   const rest = without(search, "cursor", "callback");
@@ -70,13 +77,15 @@ interface FilterFormProps {
   readonly isOperator: boolean;
 }
 
-/** The form with all filters of the list of tasks. Its fields have the names of the API's parameters. */
+/**
+ * The form with all filters of the list of tasks. Its fields have the names of the API's parameters. It is closed unless
+ * a filter is faulty, because on a phone the open form would fill the screen.
+ */
 export function FilterForm({ search, issues, isOperator }: FilterFormProps) {
-  const isSet = FILTER_NAMES.some((name) => name !== "callback" && search.has(name));
   const fields = isOperator ? [...FIELDS, ...OPERATOR_FIELDS] : FIELDS;
   return (
-    <details class="details" open={isSet || search.has("range") || issues.size > 0}>
-      <summary>Filters</summary>
+    <details class="details" open={issues.size > 0}>
+      {issues.size > 0 ? <summary>Filters</summary> : <FilterSummary search={search} />}
       <form method="get" action="/tasks" class="filters">
         {fields.map(([name, title]) =>
           name === "range" && (search.has("since") || search.has("until")) ? (
@@ -104,6 +113,34 @@ export function FilterForm({ search, issues, isOperator }: FilterFormProps) {
 }
 
 /**
+ * Heading of a form with filters that is closed, which names the filters that are set, e.g. "Filters: account acme,
+ * status failed". They must be valid.
+ */
+export function FilterSummary({ search }: { readonly search: URLSearchParams }) {
+  const set = [...FIELDS, ...OPERATOR_FIELDS, ...PERIOD].flatMap(([name, title]) => {
+    const value = search.get(name)?.trim() ?? "";
+    return value === "" ? [] : [{ name, title: title.toLowerCase(), value }];
+  });
+  return (
+    <summary>
+      Filters
+      {set.map(({ name, title, value }, at) => (
+        <>
+          {at === 0 ? ": " : ", "}
+          {title}{" "}
+          {PERIOD.some(([each]) => each === name) ? timeOf(value) : <Hostile text={value} />}
+        </>
+      ))}
+    </summary>
+  );
+}
+
+/** Shows a time that a valid filter has in Unix seconds. */
+function timeOf(seconds: string) {
+  return <Time at={Number(seconds) * SECOND_MS} />;
+}
+
+/**
  * Text with the time range of creation that the URL of the page names, e.g. after a click on a bar of a chart. A start
  * or end that is not valid is shown as it was given.
  */
@@ -112,11 +149,11 @@ function Period({ search, issues }: Pick<FilterFormProps, "search" | "issues">) 
     <div class="field">
       <span>Created</span>
       <p class="state">
-        {["since", "until"].map((name) => {
+        {PERIOD.map(([name]) => {
           const value = search.get(name);
           return value === null ? null : (
             <span>
-              {name} {issues.has(name) ? value : <Time at={Number(value) * SECOND_MS} />}
+              {name} {issues.has(name) ? value : timeOf(value)}
               <input type="hidden" name={name} value={value} />
             </span>
           );

@@ -19,6 +19,7 @@ export const FILTER_NAMES = [
   "status",
   "category",
   "submission",
+  "refusal",
   "outputs",
   "host",
   "model",
