@@ -101,6 +101,28 @@ it("the page of an account shows what it has spent by day and by model, to the a
   expect(await page.getByRole("main").innerText()).not.toContain("Settings");
 });
 
+it("the page of an account leads from the number of refunded tasks to the failed tasks of the account", async () => {
+  await relay.client.ask("POST", "/v1/accounts", { id: "unlucky" });
+  const grant = { reference: "first", amount: 9 };
+  await relay.client.ask("POST", "/v1/accounts/unlucky/grants", grant);
+  const id = crypto.randomUUID();
+  const task = { id, model: "m", account: "unlucky", credits: 5 };
+  await relay.client.ask("POST", "/v1/tasks", task);
+  const error = { code: "gone", message: "Gone." };
+  await relay.client.ask("POST", "/v1/events", { id, status: "failed", error });
+  const page = await openPage(relay.url);
+  await logIn(page, "/accounts/unlucky");
+  const refunded = page.getByRole("link", { name: "1 failed and were refunded" });
+  await expect
+    .poll(async () => {
+      await page.reload();
+      return refunded.count();
+    })
+    .toBe(1);
+  await refunded.click();
+  await page.waitForURL(/\/tasks\?account=unlucky&status=failed&since=\d+$/);
+});
+
 it("in the console, an operator creates an account and grants it credits; the same grant sent again is not booked a second time", async () => {
   const page = await openPage(relay.url);
   await logIn(page, "/accounts");

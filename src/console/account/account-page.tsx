@@ -64,12 +64,8 @@ async function showAccount(
   await countRequest("LIMIT_LISTS", viewer, env);
   const account = await readAccount.perform({ params: { account: id } }, viewer, visit);
   const isDeleted = account.deletedAt !== null;
-  const { entries, keys, secrets, spend, endpoints } = await readParts(
-    visit,
-    id,
-    cursor,
-    isDeleted,
-  );
+  const parts = await readParts(visit, id, cursor, isDeleted);
+  const { entries, keys, secrets, spend, endpoints } = parts;
   const settings = settingsOf(account);
   const mayOrder = may(viewer, "administer") && !isDeleted;
   return html(
@@ -81,7 +77,12 @@ async function showAccount(
         {readerOf(viewer) === "operator" ? (
           <SettingsPanel account={id} settings={settings} mayOrder={mayOrder} fault={fault} />
         ) : null}
-        {spend === null ? null : <SpendPanel spend={spend} />}
+        {spend === null ? null : (
+          <SpendPanel
+            spend={spend}
+            ofAccount={readerOf(viewer) === "operator" ? { account: id } : {}}
+          />
+        )}
         {entries === null ? null : (
           <LedgerPanel
             account={id}

@@ -11,7 +11,7 @@ import { Stat } from "../parts/stat.tsx";
 /** Id of the dialog that changes the settings of an account. */
 export const SETTINGS = "settings";
 
-/** The balance of an account, and what it has spent in this month. */
+/** The balance of an account, and what it has spent in this month, with the prices of open tasks. */
 export function Numbers({ account }: { readonly account: AccountState }) {
   const { balance, monthSpent = 0 } = account;
   const { monthlyLimit } = settingsOf(account);
@@ -19,7 +19,10 @@ export function Numbers({ account }: { readonly account: AccountState }) {
   return (
     <div class="stats">
       <Stat value={amountText(balance)} label="credits" />
-      <Stat value={`${countText(monthSpent)}${limit}`} label="spent this month (UTC)" />
+      <Stat
+        value={`${countText(monthSpent)}${limit}`}
+        label="spent this month (UTC), open tasks included"
+      />
     </div>
   );
 }

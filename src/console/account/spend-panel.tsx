@@ -1,11 +1,12 @@
 import { type DayReport, type ModelSpend, type Spend, spentOf, sumOf } from "../../core/spend.ts";
-import { DAY_MS } from "../../core/time.ts";
+import { DAY_MS, toSeconds } from "../../core/time.ts";
 import { Bars, sumsText } from "../parts/bars.tsx";
 import { amountText, countOf, countText, utcText } from "../parts/format.ts";
 import { Hostile } from "../parts/hostile.tsx";
 import { NumbersTable } from "../parts/numbers-table.tsx";
 import { Panel } from "../parts/page-head.tsx";
 import { type Column, Table } from "../parts/table.tsx";
+import { pathWith } from "../tasks/task-parameters.ts";
 
 interface SpendPanelProps {
   readonly spend: {
@@ -14,6 +15,8 @@ interface SpendPanelProps {
     /** The models that have cost most in the window, most first. */
     readonly models: readonly ModelSpend[];
   };
+  /** Filter of the list of tasks that selects those of the account; empty for a viewer who sees no other tasks. */
+  readonly ofAccount: { readonly account?: string };
 }
 
 const SPEND_KINDS = [
@@ -29,7 +32,7 @@ const WEEK_DAYS = 7;
 const SHOWN_MODELS = 10;
 
 /** Section with what an account has spent, by day and by model, and its balance day by day. */
-export function SpendPanel({ spend: { days, models } }: SpendPanelProps) {
+export function SpendPanel({ spend: { days, models }, ofAccount }: SpendPanelProps) {
   const [all, week] = [sumOf(days), sumOf(days.slice(-WEEK_DAYS))];
   if (all.charges === 0) return null;
   const bars = days.map((day, at) => barOf(day, at, [spentOf(day), givenBack(day)]));
@@ -47,8 +50,9 @@ export function SpendPanel({ spend: { days, models } }: SpendPanelProps) {
       >
         <p class="muted">
           {amountText(spentOf(all))} credits for {countOf(all.charges, "task")}, of which{" "}
-          {countText(all.refunds)} failed and were refunded; {amountText(spentOf(week))} credits in
-          the last {WEEK_DAYS} days. What is given back counts on the day of its charge.
+          <Refunded count={all.refunds} days={days} ofAccount={ofAccount} />;{" "}
+          {amountText(spentOf(week))} credits in the last {WEEK_DAYS} days. What is given back
+          counts on the day of its charge. Open tasks count with their whole price.
         </p>
         <Bars
           title={`Credits by day: ${sumsText({ bars, kinds: SPEND_KINDS })}`}
@@ -72,6 +76,21 @@ export function SpendPanel({ spend: { days, models } }: SpendPanelProps) {
       <ModelsPanel models={models} />
     </>
   );
+}
+
+interface RefundedProps extends Pick<SpendPanelProps, "ofAccount"> {
+  readonly count: number;
+  readonly days: readonly DayReport[];
+}
+
+/** Number of the tasks that have failed and were refunded, with a link to the failed tasks of these days. */
+function Refunded({ count, days, ofAccount }: RefundedProps) {
+  const text = `${countText(count)} failed and were refunded`;
+  const [first] = days;
+  if (count === 0 || first === undefined) return <>{text}</>;
+  const since = String(toSeconds(first.day * DAY_MS));
+  const filters = { ...ofAccount, status: "failed", since };
+  return <a href={pathWith("/tasks", new URLSearchParams(filters))}>{text}</a>;
 }
 
 function barOf({ day }: DayReport, at: number, parts: readonly number[]) {
