@@ -36,7 +36,7 @@ beforeAll(async () => {
   const OFFERS = JSON.stringify([{ connection: "ark-all", models: ["*"] }]);
   const PUBLIC_URL = "https://relay.example.com";
   const vars = { ...LOCAL_VARS, PUBLIC_URL, CONNECTIONS, OFFERS };
-  relay = await Workerd.start({ vars, hasOutputs: true });
+  relay = await Workerd.start({ vars, hasOutputs: true, hasIndex: true });
   const keys = [await keyOf("acme"), await keyOf("zenith")];
   for (let job = 1; job <= JOBS; job++) {
     tasks.push(await submit(job, keys[job % 2] ?? ""));
@@ -82,6 +82,15 @@ async function untilRefused(id: string): Promise<void> {
   await vi.waitUntil(isRefused, { timeout: 20_000 });
 }
 
+/** Reloads the overview until the index has its first tasks, because before that it has no table of upstreams. */
+async function untilIndexed(page: Page): Promise<void> {
+  const isIndexed = async () => {
+    await page.reload();
+    return (await page.locator("#upstream-ark-b").count()) === 1;
+  };
+  await vi.waitUntil(isIndexed, { timeout: 30_000, interval: 500 });
+}
+
 async function requireUsable(page: Page): Promise<void> {
   expect(await violationsOf(page)).toEqual([]);
   expect(await isTooWide(page)).toBe(false);
@@ -102,6 +111,23 @@ it.each(SCREENS)(
     expect(await page.locator("#places-ark-b").innerText()).toMatch(
       /0 of 1.*194, .*Key refused, .* try it again in \d+ min/s,
     );
+  },
+);
+
+it.each(SCREENS)(
+  "the overview marks the member of a pool whose key is refused, says that its tasks wait at each member, and leads to the connections, in %s colours on a %s",
+  async (colorScheme, _screen, settings) => {
+    const page = await openPage(relay.url, { context: { ...settings, colorScheme } });
+    await logIn(page, "/");
+    await untilIndexed(page);
+    await requireUsable(page);
+    const problem = page.locator("li", { hasText: "refuses the API key of ark-b" });
+    expect(await problem.innerText()).not.toContain("0 tasks");
+    expect(await page.locator("#upstream-ark-b").innerText()).toMatch(/key refused.*wait/s);
+    expect(await page.locator("#upstream-ark-a").innerText()).not.toContain("key refused");
+    expect(await page.locator("#upstreams").innerText()).toContain("waits at each member");
+    await problem.getByRole("link", { name: "Connections" }).click();
+    await page.locator("#places-ark-b").waitFor();
   },
 );
 

@@ -3,7 +3,7 @@ import { upstreamsOf } from "../../src/api/search/upstreams.ts";
 import { JOB_BOUNDS_MS } from "../../src/index-db/buckets.ts";
 
 const HOUR_S = 3600;
-const FREE = { inFlight: 5, held: 0, waiting: 0, waitingSince: null } as const;
+const FREE = { isPoolMember: false, inFlight: 5, held: 0, waiting: 0, waitingSince: null } as const;
 
 /** Builds the ended jobs of a connection: completed ones that end at these bounds, in milliseconds, and failures. */
 function jobs(

@@ -50,6 +50,7 @@ interface Present {
 /** Places of a connection with a limit of jobs in flight, or of a member of a pool, and the submissions that wait. */
 export interface PlacesOfConnection {
   readonly connection: string;
+  readonly isPoolMember: boolean;
   /** Limit of the connection; null when it has none. */
   readonly inFlight: number | null;
   readonly held: number;
@@ -97,7 +98,7 @@ async function presentProblems(env: Env, config: Config): Promise<Present> {
     return {
       view: viewOf(facts),
       failedOfDay: facts.index === null ? null : failedOfDay(facts.index, now),
-      places: placesOf(await connections),
+      places: placesOf(await connections, membersOf(config)),
     };
   });
 }
@@ -114,13 +115,22 @@ async function problemsView(env: Env, config: Config) {
   return { ...view, now: view.now === null ? null : { ...view.now, open } };
 }
 
-function placesOf(connections: Awaited<ReturnType<typeof connectionsOf>>) {
+/** Returns the names of the connections that are members of pools. */
+function membersOf(config: Config): ReadonlySet<string> {
+  return new Set(Object.values(poolsOf(config)).flatMap(({ of }) => of));
+}
+
+function placesOf(
+  connections: Awaited<ReturnType<typeof connectionsOf>>,
+  members: ReadonlySet<string>,
+): readonly PlacesOfConnection[] {
   return Object.entries(connections).flatMap(([connection, { places, in_flight: inFlight }]) =>
     places === undefined
       ? []
       : [
           {
             connection,
+            isPoolMember: members.has(connection),
             inFlight: inFlight ?? null,
             held: places.held,
             waiting: places.waiting,
@@ -141,7 +151,7 @@ async function factsOf(
     presentPauses(env),
     indexFacts(env, config, now),
   ]);
-  const members = new Set(Object.values(poolsOf(config)).flatMap(({ of }) => of));
+  const members = membersOf(config);
   return {
     now,
     isPaused: config.paused,

@@ -21,7 +21,7 @@ import { FirstTask, NoIndex, NotCounted } from "./first-steps.tsx";
 import { headlineOf } from "./headline.ts";
 import { HostsTable, SHOWN_HOSTS } from "./hosts-table.tsx";
 import { Now, Past } from "./numbers.tsx";
-import { Problems } from "./problems.tsx";
+import { type PresentProblem, Problems } from "./problems.tsx";
 import { UpstreamsPanel } from "./upstreams-panel.tsx";
 
 /**
@@ -139,7 +139,13 @@ function Tasks({ facts, counts }: TasksProps) {
         <Now problems={problems} now={now} />
       </div>
       <div id="upstreams" data-refresh="30">
-        <UpstreamsPanel upstreams={upstreams} counts={counts} range={RANGES[range]} now={now} />
+        <UpstreamsPanel
+          upstreams={upstreams}
+          counts={counts}
+          range={RANGES[range]}
+          keyRefused={keyRefusedIn(problems.data)}
+          now={now}
+        />
       </div>
       {isCounted ? (
         <>
@@ -161,6 +167,13 @@ function Tasks({ facts, counts }: TasksProps) {
       <FailedAttempts outcomes={totals.outcomes} since={counts.since} range={RANGES[range]} />
     </div>
   );
+}
+
+/** Returns the names of the connections whose API key is refused, according to the present problems. */
+function keyRefusedIn(problems: readonly PresentProblem[]): readonly string[] {
+  return problems
+    .filter(({ kind }) => kind === "key_refused")
+    .map(({ subject: { connection } }) => String(connection));
 }
 
 function Headline({ facts }: { readonly facts: Facts }) {

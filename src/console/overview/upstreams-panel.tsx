@@ -10,6 +10,7 @@ import { Panel } from "../parts/page-head.tsx";
 import { Ago } from "../parts/shown-time.tsx";
 import { Spark } from "../parts/spark.tsx";
 import { type Column, Table } from "../parts/table.tsx";
+import { POOL_WAITS } from "../providers/places-panel.tsx";
 import { stepName } from "./charts.tsx";
 
 /** Largest number of upstreams that the overview shows. */
@@ -21,16 +22,19 @@ interface UpstreamsProps {
   readonly counts: RangeSeries;
   /** Name of the time range, e.g. `24 h`. */
   readonly range: string;
+  /** Names of the connections whose API key is refused at present. */
+  readonly keyRefused: readonly string[];
   readonly now: number;
 }
 
 /**
  * Section about the upstreams: for each connection, how long its jobs take and how many fail, in total and by hour or
- * day, and which places it has left.
+ * day, whether its key is refused, and which places it has left.
  */
-export function UpstreamsPanel({ upstreams, counts, range, now }: UpstreamsProps) {
+export function UpstreamsPanel({ upstreams, counts, range, keyRefused, now }: UpstreamsProps) {
   if (upstreams.length === 0) return null;
   const shown = upstreams.slice(0, SHOWN);
+  const rows = shown.map((each) => ({ ...each, isKeyRefused: keyRefused.includes(each.name) }));
   const step = counts.step_s === HOUR_S ? "hour" : "day";
   return (
     <Panel
@@ -44,8 +48,8 @@ export function UpstreamsPanel({ upstreams, counts, range, now }: UpstreamsProps
       <div class="stack-s">
         <Table
           caption="Upstreams: times and failures of their jobs"
-          columns={columnsFor(shown, counts, step, now)}
-          rows={shown}
+          columns={columnsFor(rows, counts, step, now)}
+          rows={rows}
           rowId={({ name }) => `upstream-${name}`}
         />
         <NumbersTable
@@ -62,24 +66,29 @@ export function UpstreamsPanel({ upstreams, counts, range, now }: UpstreamsProps
           of the caller (content, parameters, a cancellation) are counted apart. The highest bar of
           each upstream is its own longest time.
           {upstreams.length > SHOWN ? ` Only ${SHOWN} of ${upstreams.length} are shown.` : ""}
+          {shown.some(({ places }) => places?.isPoolMember === true) ? ` ${POOL_WAITS}` : ""}
         </p>
       </div>
     </Panel>
   );
 }
 
+interface Row extends Upstream {
+  readonly isKeyRefused: boolean;
+}
+
 function columnsFor(
-  shown: readonly Upstream[],
+  shown: readonly Row[],
   { since }: RangeSeries,
   step: string,
   now: number,
-): readonly Column<Upstream>[] {
+): readonly Column<Row>[] {
   const path = (name: string) => `/tasks?provider=${encodeURIComponent(name)}&since=${since}`;
-  const places: Column<Upstream> = {
+  const places: Column<Row> = {
     title: "Places",
     cell: ({ places: own }) => (own === null ? "no limit" : <Places places={own} now={now} />),
   };
-  const columns: readonly Column<Upstream>[] = [
+  const columns: readonly Column<Row>[] = [
     { title: "Upstream", cell: (row) => <Name upstream={row} path={path(row.name)} step={step} /> },
     {
       title: `Time by ${step}`,
@@ -106,18 +115,19 @@ function columnsFor(
   return shown.some((row) => row.places !== null) ? [...columns, places] : columns;
 }
 
-function Name(props: {
-  readonly upstream: Upstream;
-  readonly path: string;
-  readonly step: string;
-}) {
-  const { name, slow, isFailing } = props.upstream;
+function Name(props: { readonly upstream: Row; readonly path: string; readonly step: string }) {
+  const { name, slow, isFailing, isKeyRefused } = props.upstream;
   return (
     <>
       <a href={props.path}>{name}</a>
       {isFailing ? (
         <p>
           <Chip tone="bad" icon="cross" word="fails" />
+        </p>
+      ) : null}
+      {isKeyRefused ? (
+        <p>
+          <Chip tone="bad" icon="cross" word="key refused" />
         </p>
       ) : null}
       {slow === null ? null : (

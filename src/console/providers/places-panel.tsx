@@ -4,6 +4,10 @@ import { Panel } from "../parts/page-head.tsx";
 import { Ago } from "../parts/shown-time.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 
+/** Why the numbers of submissions that wait at the members of a pool must not be added up. */
+export const POOL_WAITS =
+  "A submission to a pool waits at each member, and takes the first free place.";
+
 interface Row extends ConnectionQueue {
   readonly now: number;
 }
@@ -33,8 +37,7 @@ export function PlacesPanel({ queues, now }: PlacesProps) {
           rowId={({ connection }) => `places-${connection.name}`}
         />
         <p class="muted small">
-          A submission to a pool waits at each member, and takes the first free place. A free place
-          goes to the account that has the fewest.
+          {POOL_WAITS} A free place goes to the account that has the fewest.
         </p>
       </div>
     </Panel>
