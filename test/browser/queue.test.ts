@@ -132,17 +132,23 @@ it.each(SCREENS)(
 );
 
 it.each(SCREENS)(
-  "the console's page of a task that waits for a place shows its position, until when it waits and which attempt was refused, in %s colours on a %s",
+  "the console's page of a task that waits for a place shows its position, why and until when it waits, and which attempt was refused, and leads the operator to the places, in %s colours on a %s",
   async (colorScheme, _screen, settings) => {
     const page = await openPage(relay.url, { context: { ...settings, colorScheme } });
     await logIn(page, `/tasks/${tasks[SIXTH - 1]}`);
-    await page.getByText("It waits for a place, as the next of the queue.").waitFor();
+    await page.getByText("It waits because no place is free, as the next of the queue.").waitFor();
     await requireUsable(page);
     const text = await page.getByRole("main").innerText();
-    expect(text).toMatch(/waits for a place, as the next of the queue; sent by .* or not at all/);
+    expect(text).toMatch(
+      /waits because no place is free, as the next of the queue; sent by .* or not at all/,
+    );
     expect(text).toMatch(/Earlier attempts\s+ark-b .*: 401, key/);
+    await page.getByRole("link", { name: "Places" }).click();
+    await page.locator("#places-ark-a").waitFor();
     await page.goto(`/tasks/${tasks.at(-1)}`);
     // It waits at both connections, and at ark-b without the sixth job.
-    await page.getByText("It waits for a place, at position 194 of the queue.").waitFor();
+    await page
+      .getByText("It waits because no place is free, at position 194 of the queue.")
+      .waitFor();
   },
 );

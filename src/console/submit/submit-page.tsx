@@ -184,7 +184,7 @@ function Outcome({ state: { shown, refusal }, visit }: OutcomeProps) {
       data-refresh-url={`/submit/${visit.params.offer}?task=${task.id}`}
       data-version={state}
     >
-      <TaskState task={task} next={next} now={now} />
+      <TaskState task={task} next={next} arePlacesShown={may(visit.viewer, "inspect")} now={now} />
       <ResultPanel
         task={task}
         links={null}

@@ -134,12 +134,12 @@ function waitForJob(
   return { tone, ...(since && { since }), text, at, refreshS: OPEN_S };
 }
 
-/** Returns what a call that is not sent yet waits for. */
+/** Returns why a call that is not sent yet waits, and where in the queue. */
 export function queuedText({ position, cause }: Submission = {}): string {
   if (position === undefined) return "waits to be sent";
   const where = position === 1 ? "as the next" : `at position ${countText(position)}`;
-  const what = cause === "upstream_refused" ? "the upstream, which has refused calls" : "a place";
-  return `waits for ${what}, ${where} of the queue`;
+  const why = cause === "upstream_refused" ? "the upstream has refused calls" : "no place is free";
+  return `waits because ${why}, ${where} of the queue`;
 }
 
 /** Returns what a task waits for while its job is being canceled; null when no cancellation is under way. */

@@ -117,7 +117,7 @@ function Life({ shown, visit }: Shown) {
       {...(visit.request.method === "POST" && { "data-refresh-url": `/tasks/${task.id}` })}
       data-version={state}
     >
-      <TaskState task={task} next={next} now={now} />
+      <TaskState task={task} next={next} arePlacesShown={may(visit.viewer, "inspect")} now={now} />
       <ResultPanel
         task={task}
         links={links}

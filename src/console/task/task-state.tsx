@@ -6,13 +6,15 @@ import type { nextStepOf } from "./next-step.ts";
 interface StateProps {
   readonly task: Task;
   readonly next: ReturnType<typeof nextStepOf>;
+  /** True for a viewer who may see the places of connections, and so gets a link to them while the task waits for one. */
+  readonly arePlacesShown: boolean;
   readonly now: number;
 }
 
 /**
  * Line with the status of the task and of its callback, and with what happens next, e.g. a poll or a callback attempt.
  */
-export function TaskState({ task, next, now }: StateProps) {
+export function TaskState({ task, next, arePlacesShown, now }: StateProps) {
   return (
     <div class={`task-state tone-${next.tone}`}>
       <Status of={task.status} solid />
@@ -37,6 +39,12 @@ export function TaskState({ task, next, now }: StateProps) {
             , at <Time at={next.at} />
           </>
         )}
+        {arePlacesShown && task.submission?.position !== undefined ? (
+          <>
+            {" "}
+            <a href="/providers#places">Places</a>
+          </>
+        ) : null}
       </p>
       {task.progress === undefined ? null : (
         <span class="task-progress">

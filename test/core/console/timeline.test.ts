@@ -380,15 +380,15 @@ describe("the next step of a task", () => {
     [
       1,
       "no_place",
-      "It waits for a place, as the next of the queue. Fails without having been sent",
+      "It waits because no place is free, as the next of the queue. Fails without having been sent",
     ],
     [
       1_200,
       "upstream_refused",
-      "It waits for the upstream, which has refused calls, at position 1,200 of the queue. Fails without having been sent",
+      "It waits because the upstream has refused calls, at position 1,200 of the queue. Fails without having been sent",
     ],
   ])(
-    "the console says of a task at position %i of a queue that it waits for: %s",
+    "the console says of a task at position %i of a queue why it waits (%s): %s",
     (position, cause, text) => {
       const task = anOpenTask({ submission: aQueued() });
       const view: TaskJson = JSON.parse(
