@@ -85,7 +85,7 @@ it("npm run demo -- --open prints the console's address and the keys for the log
   try {
     await expect.poll(() => demo.output, { timeout: 90_000 }).toContain("until Ctrl-C");
     expect(demo.output).toContain("Operator key: OPERATOR_KEYS in .dev.vars");
-    expect(demo.output).toMatch(/^Switched on: ALLOW_LOCAL_CALLBACKS, .*connection ark/m);
+    expect(demo.output).toMatch(/^Switched on: .*ALLOW_LOCAL_CALLBACKS, .*connection ark/m);
     const [, origin = ""] = /^ +Console: (\S+)\/$/m.exec(demo.output) ?? [];
     expect(demo.output).toContain(`PUBLIC_URL=${origin}, `);
     const opened = () =>
