@@ -25,7 +25,7 @@ const KEEP_MS = MINUTE_MS;
 interface Known {
   readonly found: Statistics;
   readonly queues: readonly ConnectionQueue[];
-  /** Null when it could not be read. */
+  /** Number of the receivers' hosts that are paused. Null when it could not be read. */
   readonly pausedHosts: number | null;
   /** Time at which they were read, in Unix milliseconds. */
   readonly at: number;

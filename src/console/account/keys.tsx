@@ -12,13 +12,13 @@ import { type Column, Table } from "../parts/table.tsx";
 
 const ROLES = ["full", "read"] as const satisfies readonly AccountRole[];
 
-/** What a key with the role `read` may do, by the permission that it needs, in the words of the dialog of a key. */
+/** Texts of the dialog of a key that name what the role `read` permits, by the permission. */
 const READER_MAY: Readonly<Record<AccountPermission<"read">, string>> = {
   read: "read the tasks, attempts and balance of the account",
   ledger: "its ledger and spend",
   keys: "and the list of its keys",
 };
-/** What only a key with the role `full` may do. */
+/** Texts of the dialog of a key that name what only the role `full` permits, by the permission. */
 const ONLY_FULL_MAY: Readonly<
   Record<Exclude<AccountPermission<"full">, AccountPermission<"read">>, string>
 > = {

@@ -15,7 +15,7 @@ export interface ListedAttempt {
   readonly model: string;
   readonly callback: CallbackFacts;
   readonly facts: AttemptFacts;
-  /** What the API says of the attempt. Undefined for one whose record has been shortened meanwhile. */
+  /** The attempt as the API shows it. Undefined for one whose record has been shortened meanwhile. */
   readonly shown: TaskAttempt | undefined;
 }
 

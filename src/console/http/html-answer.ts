@@ -1,7 +1,7 @@
 import type { HtmlEscapedString } from "hono/utils/html";
 import { contentToClient } from "../../api/http/client-stream.ts";
 
-/** What a page may load besides the files of the relay. */
+/** Origins from which a page may load something besides the files of the relay. */
 interface PageSources {
   /** Origins or schemes whose pictures, videos and sounds the page may show; empty for a page that shows no outputs. */
   readonly media: readonly string[];

@@ -25,9 +25,9 @@ export function Notice({ tone, icon, title, actions, children }: PropsWithChildr
 }
 
 interface ConfirmationProps {
-  /** What was done before the page was opened. */
+  /** Name of the action that has led to the page. */
   readonly done: string;
-  /** Texts that confirm what was done, by its name. */
+  /** Texts that confirm an action, by its name. */
   readonly texts: Readonly<Record<string, string>>;
 }
 

@@ -32,7 +32,7 @@ const EXPLAINED: ReadonlySet<FailureCategory> = new Set(["moderation", "invalid_
 /** Why there is no result, in words for a customer. */
 interface FailureText {
   readonly reason: string;
-  /** What the service itself says of it. Null when this would not help the customer. */
+  /** Message of the upstream about the failure. Null when it would not help the customer. */
   readonly explanation: string | null;
   /** True when the same request may succeed if it is sent again. */
   readonly mayRetry: boolean;

@@ -37,7 +37,7 @@ export interface ResultFile {
   readonly endsAt: number | null;
 }
 
-/** What the page knows of the links to files besides the links themselves. */
+/** Facts that decide, together with a link, how the page shows its file. */
 interface Surroundings {
   /** Origin of the relay's links to outputs at present; null when it has none. */
   readonly outputsOrigin: string | null;

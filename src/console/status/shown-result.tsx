@@ -112,7 +112,7 @@ function File({ file, number }: FileProps) {
   );
 }
 
-/** What the page says of a file that the relay has no copy of. */
+/** Texts about a file of which the relay has no copy, by the place where it is. */
 const NOTES: Partial<Record<FilePlace, string>> = {
   copying: "being copied, shown in a moment",
   unsure: "may not be there any more",

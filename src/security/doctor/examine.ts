@@ -143,7 +143,7 @@ function signersFor(parts: Parts, signers: readonly Signer[]): Promise<readonly 
 
 /**
  * Returns the message that was sent: the callback of the end or, when the received `webhook-id` says so, one of progress.
- * Nothing is stored of the latter: its percentage is the received one or else one for which a signature is valid.
+ * The relay does not store the latter, so its percentage is the received one, or else one for which a signature is valid.
  */
 async function meantBy(given: Parts, sent: Sent): Promise<Meant> {
   if (!PROGRESS_ID.test(given.id)) return { ...sent, id: `msg_${sent.taskId}` };
