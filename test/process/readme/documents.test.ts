@@ -125,6 +125,11 @@ it("each command in the API reference at /docs, when run against the relay, is p
   expect(answers.filter(({ isExpected }) => !isExpected)).toEqual([]);
 });
 
+it("npm start does the work of the cron trigger each minute, so that the overview has numbers without a command", async () => {
+  const [server] = started;
+  await expect.poll(() => server?.output, { timeout: 70_000 }).toContain('"event":"index.counts"');
+}, 80_000);
+
 /** Saves the files that a page tells its reader to save. */
 function save(page: string): void {
   for (const [name, content] of savedFiles(page)) {
