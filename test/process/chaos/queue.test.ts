@@ -4,6 +4,9 @@ import { runScenario } from "./scenario.ts";
 
 const SEED = Number(process.env["CHAOS_SEED"] ?? 20_261_129);
 const KILLS = 30;
+/** Most runs in which a control may show its fault, because a kill hits a call on its way only by chance. */
+const CONTROL_RUNS = 3;
+const CONTROL_TIMEOUT_MS = 1_200_000;
 
 it("although the relay is repeatedly killed with kill -9, no key has more jobs in flight than its connection permits, no job is started twice, each task has one callback, and in the end all places are free and all credits accounted for", async () => {
   const { counters, faults } = await runScenario(queueScenario(KILLS), SEED);
@@ -20,7 +23,13 @@ const BUGS: readonly (readonly [QueueBug, string, string])[] = [
 it.concurrent.each(BUGS)(
   "the checks notice a relay with the fault %s, which %s",
   async (bug, _, fault) => {
-    const { recording } = await queueScenario(KILLS, bug).record(SEED);
-    expect(queueScenario(KILLS).faultsIn(recording).join("\n")).toContain(fault);
+    const scenario = queueScenario(KILLS, bug);
+    let faults = "";
+    for (let run = 0; run < CONTROL_RUNS && !faults.includes(fault); run++) {
+      const { recording } = await scenario.record(SEED + run);
+      faults = scenario.faultsIn(recording).join("\n");
+    }
+    expect(faults).toContain(fault);
   },
+  CONTROL_TIMEOUT_MS,
 );

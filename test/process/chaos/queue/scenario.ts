@@ -56,6 +56,8 @@ const BROKEN_QUIET_MS = 150_000;
 /** Shortest and longest time in milliseconds from a restart to the next kill. */
 const MIN_UP_MS = 100;
 const MAX_UP_MS = 2_500;
+/** Longest time in milliseconds for which a kill waits for a submission, or for the end of a job. */
+const MAX_WAIT_MS = 10_000;
 /** Largest number of submissions between two kills, and largest delay of a kill after one, in milliseconds. */
 const MAX_SUBMITS = 4;
 const MAX_STEP_MS = 120;
@@ -247,7 +249,7 @@ function momentsToKill(ark: FakeArk, random: () => number) {
     if (nth % 3 === 0) return upFor(random, MIN_UP_MS, MAX_UP_MS);
     const next = nth % 3 === 1 ? () => ark.nextSubmit() : () => ark.nextEnd();
     const count = nth % 3 === 1 ? 1 + Math.floor(share * MAX_SUBMITS) : 1;
-    const giveUp = sleep(MAX_UP_MS);
+    const giveUp = sleep(MAX_WAIT_MS);
     for (let i = 0; i < count; i++) await Promise.race([next(), giveUp]);
     await sleep(stepMs);
   };
