@@ -68,7 +68,7 @@ export const PROBLEM_HELP: Readonly<Record<ProblemCode, ProblemHelp>> = {
   },
   task_exists: {
     cause:
-      "A task with this id was registered with another request, or was created by an event; or the submission was made already, and the upstream's answer to it, which has more than 2 KB, is not repeated. The member task is that task.",
+      "A task with this id was registered with another request, or was created by an event; or the submission was made already, and the upstream's answer to it, which has more than 2 KB, or 8 KB while the task is not settled, is not repeated. The member task is that task.",
     cure: "Use another id for another task. To repeat a registration, send exactly the same request. After a submission, read the member task: its job is not submitted again.",
   },
   task_open: {
