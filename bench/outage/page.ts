@@ -49,7 +49,7 @@ export function page(outages: Outages, plan: OutagePlan, machine: Machine): stri
 }
 
 const SETTINGS = `- Relay: plain workerd, one attempt gives up after 10 s.
-- BullMQ: concurrency 64, one attempt gives up after 10 s, Redis with every write synced (\`appendfsync always\`).`;
+- BullMQ, where Redis is installed: concurrency 64, one attempt gives up after 10 s, Redis with every write synced (\`appendfsync always\`).`;
 
 /** Figures of servers that `npm run bench:outage` does not start; they were measured once by hand. */
 const OTHERS = `## Other servers

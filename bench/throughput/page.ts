@@ -42,7 +42,7 @@ const METHOD = `- A connection sends its next task after the answer to the one b
 - All servers use the connections that workerd keeps, as on Cloudflare. On a machine of its own the relay opens [a connection for each callback](../docs/self-host.md#connections-to-other-hosts).
 - Plain workerd offers no D1, so the index is measured under \`wrangler dev\`.
 - Workflows: one step with two retries. Queues: batches of at most 100 without waiting. Both are the local simulators of \`wrangler dev\`, not Cloudflare's services.
-- BullMQ: concurrency 64, three attempts, Redis with every write synced (\`appendfsync always\`).`;
+- BullMQ, where Redis is installed: concurrency 64, three attempts, Redis with every write synced (\`appendfsync always\`).`;
 
 /** Returns the page with all results of a run. @param chartFile name of the chart's file. */
 export function page(places: readonly PlaceResult[], machine: Machine, chartFile: string): string {

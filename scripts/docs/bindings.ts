@@ -17,7 +17,7 @@ const OBJECTS: Readonly<Record<ObjectBinding, string>> = {
   DIGESTS: "failed callbacks to a receiver's host, for `OPERATOR_DIGEST_MINUTES`",
   OUTPUT_OBJECTS: "copies of the outputs of tasks, one object for each task that has any",
   JOBS: "the task of each job that was submitted through the relay, for clients that read the job",
-  CALLS: "calls whose client does not wait for the answer, one object each",
+  CALLS: "calls whose client does not wait, or which are answered by the result, one object each",
   OFFER_BOOK: "[offers](accounts.md#offers) and their versions, in one object",
   QUEUES: "the places of each connection with `in_flight`, and the submissions that wait for one",
   DEPLOYMENT: "paused hosts, logouts of the console, and the times of alerts about the index",

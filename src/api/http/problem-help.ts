@@ -39,8 +39,8 @@ export const PROBLEM_HELP: Readonly<Record<ProblemCode, ProblemHelp>> = {
   },
   forbidden: {
     cause:
-      "The key is valid, but its role does not permit the request. The member detail names the roles that do.",
-    cure: "Use a key with one of these roles, or ask the operator to make the request.",
+      "The key is valid, but its role does not permit the request, an account has submitted what is not offered to it or is outside of a limit of its offer, or the request states what only operators may. The member detail tells which.",
+    cure: "Use a key with a role that detail names, submit what GET /v1/offers lists, or ask the operator.",
   },
   not_offered: {
     cause:
@@ -63,12 +63,12 @@ export const PROBLEM_HELP: Readonly<Record<ProblemCode, ProblemHelp>> = {
   },
   body_timeout: {
     cause:
-      "The body was not complete within 30 seconds, no part of an upload came in 30 seconds, or less than 64 KiB of the large body of a submission came in 10 seconds. Nothing was stored, charged or sent.",
+      "The body was not complete within 30 seconds, no part of an upload came in 30 seconds, or less than 64 KiB of the large body of a submission came in 10 seconds, of a form with Prefer: respond-async in 30. Nothing was stored, charged or sent.",
     cure: "Send the request again over a faster connection, or send a smaller body, e.g. with links to images in place of their bytes.",
   },
   task_exists: {
     cause:
-      "A task with this id was registered with another request, or was created by an event; or the submission was made already, and the upstream's answer to it, which has more than 2 KB, is not repeated. The member task is that task.",
+      "A task with this id was registered with another request, or was created by an event; or the submission was made already, and the upstream's answer to it, which has more than 2 KB, or 8 KB while the task is not settled, is not repeated. The member task is that task.",
     cure: "Use another id for another task. To repeat a registration, send exactly the same request. After a submission, read the member task: its job is not submitted again.",
   },
   task_open: {

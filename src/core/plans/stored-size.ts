@@ -14,7 +14,7 @@ const RESERVE_BYTES = 300_000;
 /** Largest size of the record of a task at its end, in bytes. */
 export const MAX_ENDED_BYTES = PLATFORM_LIMIT_BYTES - RESERVE_BYTES;
 /**
- * Largest size of the record of a task at its registration, in bytes. This leaves 750 KB for the result. Until the
+ * Largest size of the record of a task at its registration, in bytes. This leaves 700 KB for the result. Until the
  * result comes, the same space is more than enough for the 8 hooks that are stored while no job is attached (64 KB).
  */
 export const MAX_REGISTERED_BYTES = 1_000_000;
