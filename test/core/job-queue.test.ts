@@ -523,7 +523,7 @@ describe("after a refusal", () => {
     expect(kept.waiting).toEqual(["b"]);
   });
 
-  it("a job that began afterwards and has ended makes the next cool-down a first one again, but neither an older job nor a submission that leaves its place unused", () => {
+  it("a job that began afterwards and has ended makes the next cool-down as short as the first; an older job, or a submission that leaves its place unused, does not", () => {
     for (const [id, hasRun, expected] of [
       ["old", true, 20],
       ["new", false, 20],
