@@ -12,15 +12,15 @@ export interface IndexConfig {
   readonly isIndexInObject: boolean;
   /**
    * Time in milliseconds from the last change of a settled task to the deletion of its row from the index, at most
-   * `retentionMs`. A task is settled when it has ended and neither an attempt of its callback nor a refund has still to
-   * be made.
+   * `retentionMs`. A task is settled when it has ended and neither an attempt of its callback nor a refund or release
+   * of credits has still to be made.
    */
   readonly indexRetentionMs: number;
   /** Time in milliseconds from the creation of a task to the first write of its row, while the task is open. */
   readonly firstRowDelayMs: number;
   /**
    * Names of the bound D1 databases that together store the index (its shards), in order: `INDEX_DB`, `INDEX_DB_1` …
-   * None when an object stores it.
+   * None when an object stores it. `shardsOf` (objects/index/index-shards.ts) returns the databases.
    */
   readonly indexDatabases: readonly string[];
   /**

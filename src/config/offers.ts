@@ -291,8 +291,8 @@ export function rivalFaults(
 }
 
 /**
- * Tells whether nobody would see the tool of an offer because of another one, if that is compared with a request before
- * it: the other one is for all calls of the tool, and for all accounts of the offer.
+ * Tells whether `other`, if it is compared with requests before `offer`, hides the tool of `offer` from everybody: it is
+ * for all calls of the tool, and for all accounts of `offer`.
  */
 export function hidesTool(other: Offer, offer: Offer): boolean {
   return isForTool(other, offer) && isForAllOf(other, offer);

@@ -142,7 +142,7 @@ export interface ChargeEntries {
 
 /**
  * Returns what the ledger does with a refund of all credits of a charge. A charge is refunded only once, and not after
- * a part of it was given back by a release.
+ * a part of it was given back by a release. The task orders the refund (duties/refund.ts).
  */
 export function refund(standing: Standing, { charge: charged, ...known }: ChargeEntries): Posting {
   if (charged === null) return { kind: "refused", reason: "no_charge" };

@@ -117,7 +117,8 @@ export interface Settings {
   readonly retentionMs: number;
   /**
    * Time in milliseconds from the last change of a settled task to the deletion of its row from the index. A task is
-   * settled when it has ended and neither an attempt of its callback nor a refund has still to be made.
+   * settled when it has ended and neither an attempt of its callback nor a refund or release of credits has still to be
+   * made.
    */
   readonly indexRetentionMs: number;
   /**

@@ -3,7 +3,8 @@ import type { IndexDatabase } from "./index-database.ts";
 /**
  * The databases of the index (shards). The creation time of a task decides which of them has its row: time is divided
  * into spans of equal length, and each database takes the tasks of one span, in turn; after the last database the first
- * one follows again.
+ * one follows again. Whether they are databases of D1 or the one of an object is decided in
+ * objects/index/index-shards.ts.
  */
 export class Shards {
   /** First database, which also contains the list of accounts. */

@@ -1,6 +1,6 @@
 import { isolateCache } from "./isolate-cache.ts";
 
-/** Number of keys whose counts are kept at least. A key that is forgotten is counted anew. */
+/** Least number of keys whose counts are kept. The count of a key that is forgotten begins again at 0. */
 const MAX_KEYS = 20_000;
 
 /**

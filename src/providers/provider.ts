@@ -41,7 +41,7 @@ export interface Connection {
   readonly jwksUrl: string | null;
   /** Polls per minute that the provider permits for the API key. Null when this is not known. */
   readonly pollsPerMinute: number | null;
-  /** Largest number of jobs that may be in flight with the API key. Null when the relay limits them not at all. */
+  /** Largest number of jobs that may be in flight with the API key. Null when the relay does not limit them. */
   readonly inFlight: number | null;
   /** Largest number of submissions to this name that may wait for a place, i.e. until they may be in flight. */
   readonly queueLimit: number;

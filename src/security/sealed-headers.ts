@@ -1,6 +1,8 @@
 /**
  * Encryption of the headers that are sent to an endpoint. Encrypted headers can be decrypted only for the endpoint of
- * the account for which they were encrypted, so that a copy of them in a task of another account is of no use.
+ * the account for which they were encrypted, so that a copy of them in a task of another account is of no use. They are
+ * encrypted when the endpoint is stored (api/endpoints/endpoint-work.ts), and decrypted for each attempt of a callback
+ * (outbound/endpoint-headers.ts).
  */
 import type { SealedHeaders } from "../core/record/endpoint-copy.ts";
 import { isObject, parseJson } from "../core/json.ts";

@@ -125,7 +125,7 @@ it("the files of a thought within a thought, and those beside it, are no output"
   expect(files).toBe(1);
 });
 
-it("a scan tells of each file the media type that its own object states before it", () => {
+it("a scan states for each file the media type that the object of the file has stated before it", () => {
   const scanner = new AnswerScanner("t0", () => 1);
   const answer = {
     mimeType: "image/png",

@@ -109,7 +109,7 @@ it.each([
   ["an asterisk as its entity tag", '"*"', null],
   ["no entity tag", "other", null],
 ])(
-  "of a header If-None-Match with %s, the bucket is asked to compare a single one",
+  "the bucket is asked to compare the entity tag of If-None-Match only when the header has a single one: here it has %s",
   (_what, header, tag) => {
     expect(onlyKnownTag(new Headers({ "If-None-Match": header }))).toBe(tag);
   },

@@ -371,7 +371,7 @@ describe("a customer's key that the upstream refuses", () => {
     ["key", 401, /^The upstream has refused the API key/],
     ["funds", 402, /^The upstream has refused the balance of the account whose API key/],
   ] as const)(
-    "a task whose call came with a customer's own key, and is refused because of its %s, tells so; with the key of the connection it does not",
+    "the error message of a task whose call is refused because of its %s states this reason if the call came with a customer's own key, and does not if it came with the key of the connection",
     (refusal, statusCode, reason) => {
       const [own, of] = [aCustomerKey(), aSubmission({ isCall: true })];
       const failed = finish(
@@ -385,7 +385,7 @@ describe("a customer's key that the upstream refuses", () => {
     },
   );
 
-  it("a job that fails because of the balance behind a customer's own key tells so; that of the connection's key, and any other failure, has its text", () => {
+  it("the error message of a task states that a job has failed because of the balance behind a customer's own key; for the connection's key, and for any other failure, it is the upstream's text", () => {
     const unpaid = anUpstreamFailure({ error: { code: "upstream_funds", message: "No jobs." } });
     expect(messageAfter(aCustomerTask(), unpaid)).toMatch(/^The upstream has refused the balance/);
     expect(messageAfter(anAttachedTask(), unpaid)).toBe("No jobs.");

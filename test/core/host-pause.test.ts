@@ -104,7 +104,7 @@ describe("while the receiver's host is paused", () => {
     expect(stateOf(apply(retried, start, at, paused))).toEqual({ ...planned, rest });
   });
 
-  it("a look that finds the pause again changes only the time of the next look, which no reader sees", () => {
+  it("a check that finds the host still paused changes only the time of the next check, which no reader sees", () => {
     const again = apply(resting, start, NOW + 8 * MINUTE, paused);
     const rest = { until: UNTIL, lookAt: NOW + 10 * MINUTE };
     expect(stateOf(again)).toMatchObject({ rest });
@@ -112,7 +112,7 @@ describe("while the receiver's host is paused", () => {
     expect(shown(again)).toEqual(shown(resting));
   });
 
-  it("a look that finds another end of the pause is a change that readers see", () => {
+  it("a check that finds another end of the pause changes the task for readers", () => {
     const again = apply(resting, start, NOW + 8 * MINUTE, pausing(UNTIL + HOUR));
     expect(again.version).toBe(NOW + 8 * MINUTE);
     expect(shown(again).callback).toMatchObject({ paused_until: toSeconds(UNTIL + HOUR) });
@@ -143,7 +143,7 @@ describe("while the receiver's host is paused", () => {
     expect(facts.callback).toMatchObject({ nextAttemptAt: null, pausedUntil: UNTIL });
   });
 
-  it("while the relay is paused too, the next look is at that of the relay's pause", () => {
+  it("while the relay is paused too, the next check of the host is made at the time of the next check of the relay's pause", () => {
     const policy = aPolicy({ pausedAt: NOW + HOUR });
     expect(resting && wakeAt(resting, policy)).toBe(NOW + HOUR + 15 * MINUTE);
   });

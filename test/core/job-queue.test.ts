@@ -383,7 +383,7 @@ describe("a call that was told of its place", () => {
     expect(kept.told).toEqual([]);
   });
 
-  it("gives its place to the next one, when it is gone", () => {
+  it("gives its place to the next call when it is gone", () => {
     const kept = new Kept();
     for (const id of ["a", "b", "c"]) kept.ask(id);
     kept.leave("a");
@@ -392,7 +392,7 @@ describe("a call that was told of its place", () => {
     expect([...kept.stored.keys()]).toEqual(["c"]);
   });
 
-  it("keeps its place until the task was asked, when it is gone after it was told to no effect: its job may run", () => {
+  it("that is gone when it is told again keeps its place until its task has been asked, because its job may run", () => {
     const kept = new Kept();
     for (const id of ["a", "b"]) kept.ask(id);
     kept.leave("a");
@@ -523,7 +523,7 @@ describe("after a refusal", () => {
     expect(kept.waiting).toEqual(["b"]);
   });
 
-  it("a job that began afterwards and has ended makes the next cool-down a first one again, but neither an older job nor a submission that leaves its place unused", () => {
+  it("a job that began afterwards and has ended makes the next cool-down as short as the first; an older job, or a submission that leaves its place unused, does not", () => {
     for (const [id, hasRun, expected] of [
       ["old", true, 20],
       ["new", false, 20],
@@ -571,7 +571,7 @@ describe("after a refusal", () => {
 });
 
 describe("the configuration", () => {
-  it("lowered from 5 places to 1 throws nobody out, and grants nothing until fewer than 1 is left", () => {
+  it("lowered from 5 places to 1 takes no place back, and the next place is granted when all 5 are free", () => {
     const kept = new Kept({ places: 5 });
     for (const id of ["a", "b", "c", "d", "e", "f"]) kept.ask(id);
     kept.places = 1;
@@ -593,7 +593,7 @@ describe("the configuration", () => {
     expect(kept.placed).toEqual(["a", "b"]);
   });
 
-  it("without the connection lets those go who are addressed to it, whatever the cool-downs, because their tasks fail by themselves", () => {
+  it("without the connection grants all submissions to it a place, whatever the cool-downs, because their tasks fail by themselves", () => {
     const kept = new Kept();
     for (const id of ["a", "b", "c"]) kept.ask(id);
     kept.refuse("a", "rate");
@@ -604,7 +604,7 @@ describe("the configuration", () => {
     expect(kept.ask("d")).toEqual({ kind: "granted" });
   });
 
-  it("without the connection removes those from the queue who are addressed to a pool and wait, but gives who asks a place", () => {
+  it("without the connection removes waiting submissions to a pool from the queue, and grants a place to each submission that asks", () => {
     const kept = new Kept({ places: 1 });
     for (const id of ["held", "waits"]) kept.ask(id, { via: "pool" });
     kept.places = null;
@@ -619,7 +619,7 @@ describe("the configuration", () => {
     expect(kept.told).toEqual([]);
   });
 
-  it("with a fault that disables the connection lets all wait until the fault is mended", () => {
+  it("with a fault that disables the connection lets all submissions wait until the fault is mended", () => {
     const kept = new Kept({ places: 1 });
     for (const id of ["a", "b"]) kept.ask(id);
     kept.ask("c", { via: "pool" });
@@ -636,8 +636,8 @@ describe("the configuration", () => {
   });
 });
 
-describe("a place whose holder is doubted", () => {
-  it("is one that was free at once, after a minute, and one that was waited for, after ten; then every ten minutes", () => {
+describe("a place of which a queue asks the task whether it needs it", () => {
+  it("is first asked about a minute after its grant if it was free at once, ten minutes after it if it was waited for, and again every ten minutes", () => {
     const kept = new Kept();
     for (const id of ["a", "b"]) kept.ask(id);
     expect(kept.pass(MINUTE - 1)).toEqual([]);
@@ -664,7 +664,7 @@ describe("a place whose holder is doubted", () => {
     }
   });
 
-  it("stays with a submission that has asked again before its task answered, and is doubted a minute later", () => {
+  it("stays with a submission that has asked again before its task answered, and is asked about again a minute later", () => {
     const kept = new Kept();
     kept.ask("a");
     expect(kept.pass(MINUTE)).toEqual(["a"]);
@@ -683,7 +683,7 @@ describe("a place whose holder is doubted", () => {
     expect(kept.placed).toEqual(["a"]);
   });
 
-  it("is one of at most 20 in a minute, the oldest first", () => {
+  it("is asked about together with at most 19 others in a minute, those first that have waited longest for the question", () => {
     const kept = new Kept({ places: 50 });
     for (let number = 0; number < 50; number++) {
       kept.ask(`s${String(number).padStart(2, "0")}`);
@@ -757,7 +757,7 @@ describe("a clock that is put back by an hour", () => {
   });
 });
 
-it("a queue in which nobody is has nothing to do", () => {
+it("a queue without submissions has nothing to do", () => {
   const kept = new Kept();
   kept.ask("a");
   kept.leave("a");

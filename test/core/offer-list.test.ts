@@ -126,7 +126,7 @@ const priced = (credits: number) => ({ price: { credits, rule: null } });
 const placedOf = (...offers: readonly Offer[]) =>
   new OfferList(offers).offersAt("ark", ACME).at("connection", "/v1");
 
-it("of the offers for a place it is known whether all have a price, which is the cheapest, and which members they limit, over all for whom they are", () => {
+it("the offers at a path state together whether all have a price, what the cheapest costs, and which members they limit, whoever each is for", () => {
   const limit = { values: [1], min: null, max: null, isOptional: false };
   const own = anOffer("own", {
     ...forAccounts("acme"),

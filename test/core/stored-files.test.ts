@@ -153,7 +153,7 @@ describe("files of a call that its task does not take", () => {
     expect(areTaken(task)).toBe(false);
   });
 
-  it("a stored answer alone fails a task in a relay that keeps no outputs any more", () => {
+  it("when a relay no longer keeps outputs, a task whose answer was stored without files fails with output_needs_store", () => {
     const task = endedWith({ urls: [VIDEO], storedAnswer: SKELETON }, POLICY);
     expect(JSON.parse(task.body).error.code).toBe("output_needs_store");
   });

@@ -320,7 +320,7 @@ describe("a submission that the upstream has accepted", () => {
 });
 
 describe("a submission that was refused, or not sent", () => {
-  it("a task of which the waiting caller knows already fails by a refusal that comes later, keeps the answer, and is refunded before its callback", () => {
+  it("when the waiting caller has been told of a task, a refusal that comes later fails the task, which keeps the answer and is refunded before its callback", () => {
     const refusal = { ...aRefusal(429, "busy", ANSWER), isTaskKnown: true } as const;
     const failed = apply(priced, refusal, LATER);
     expect(failed).toMatchObject({

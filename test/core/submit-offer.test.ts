@@ -307,7 +307,7 @@ it.each([
   ],
   [true, "of two offers, of which the second is for certain models", [{}, { models: ["m"] }]],
   [false, "without offers", []],
-])("that the body of a form must be read is %s %s", (isRead, _, changes) => {
+])("whether the body of a form must be read is %s %s", (isRead, _, changes) => {
   const offers = offersOf(...changes.map((each) => ({ ...OFFER, models: ["*"], ...each })));
   const placed = new OfferList(offers).offersAt("ark", BUYER).at("connection", PATH);
   expect(placed.dependOnBody).toBe(isRead);

@@ -79,7 +79,7 @@ it.each([
   },
 );
 
-it("a low_balance that is set above the balance is told at once, and not again when it is set again or raised", async () => {
+it("the operator gets account.low_balance at once when low_balance is set above the balance, and not again when it is raised further", async () => {
   const outside = receivers(200);
   const account = await anAccountWith(40, { low_balance: 50 });
   for (const low_balance of [50, 60]) {

@@ -117,7 +117,7 @@ it("when the tags could be stored only in the ledger, the request fails, and a r
   expect(await tagsOfAccount(env, id)).toEqual(SETTINGS.tags);
 });
 
-it("of two changes whose copies arrive in the other order, the copy of the later one stays", async () => {
+it("when the copies of two changes of an account's settings arrive in the other order, the copy of the later change stays", async () => {
   const id = await anAccount();
   const settings = { lowBalance: null, monthlyLimit: null };
   const profile = profileStub(id);

@@ -328,7 +328,7 @@ it("a registration that is repeated after its endpoint was deleted finds its tas
   expect(statuses).toEqual([201, 200, 409]);
 });
 
-it("an end of which the endpoint is not told makes no attempt, and the task shows no callback", async () => {
+it("when an endpoint does not receive the event completed, a completed task sends it nothing and shows no callback", async () => {
   const account = await anAccount();
   await putEndpoint("orders", { events: ["failed", "progress"] }, { account });
   const received = aReceiver();

@@ -42,7 +42,7 @@ it("a changed price holds at once in the isolate that has changed it, and in ano
   expect(await costs(other)).toMatchObject({ credits: 80 });
 });
 
-it("while prices change, each task of two isolates costs what the version says that it shows", async () => {
+it("while the price of an offer changes, each task that two isolates register costs the price of the offer's version that the task shows", async () => {
   const { bindings, other, costs, version } = await aRelay();
   const prices = new Map([[version, 60]]);
   const seen: Awaited<ReturnType<typeof costs>>[] = [];
@@ -60,7 +60,7 @@ it("while prices change, each task of two isolates costs what the version says t
   expect(new Set(seen.map(({ credits }) => credits)).size).toBeGreaterThan(4);
 });
 
-it("an isolate that has never read the offers answers an account 503 while their object is away; one that has read them goes on with these, and asks again after 5 s", async () => {
+it("while the object with the offers is unreachable, an isolate that has never read them answers an account 503; one that has read them uses these, and asks again after 5 s", async () => {
   let isAway = false;
   const { bindings, calls } = aBook({}, () => (isAway ? { [READ]: lose } : {}));
   anArk();

@@ -136,7 +136,7 @@ it("an ETag that a compressing proxy has weakened counts as the one that the rel
   expect(await refusal(late)).toEqual({ status: 412, code: "offer_changed" });
 });
 
-it("with If-None-Match: * an offer is only created", async () => {
+it("PUT of an offer with If-None-Match: * creates it, and gets 412 when it exists", async () => {
   const { bindings } = aBook();
   const creating = { headers: { "If-None-Match": "*" } };
   expect((await putOffer(bindings, "video", OFFER, creating)).status).toBe(201);

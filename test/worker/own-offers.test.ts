@@ -186,7 +186,7 @@ it("the schemas of offers are valid JSON Schemas, and each example has a body th
   }
 });
 
-it("of its own offer and the general one for the same calls an account sees its own, and the general one is 404", async () => {
+it("an account with an offer of its own sees this offer in place of the general one for the same calls, which it gets as 404", async () => {
   const { get, list } = await aReader((account) => [
     { ...SEEDANCE, name: "general" },
     { ...SEEDANCE, name: "special", price: { credits: 45 }, accounts: [account] },

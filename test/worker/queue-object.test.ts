@@ -93,7 +93,7 @@ async function aFullQueue(changes: Parameters<typeof aQueue>[0] = {}) {
 }
 
 describe("the queue of a connection", () => {
-  it("tells the object of the call whose turn has come, once, with the connection and the attempt", async () => {
+  it("tells the object of a call once that the call has a place, with the connection and the attempt", async () => {
     const kept = await aFullQueue();
     expect(await kept.stub.position("b")).toEqual({ position: 1, cause: "no_place" });
     await kept.stub.leave("a");
@@ -229,7 +229,7 @@ describe("the queue of a connection", () => {
     expect(kept.told).toEqual([]);
   });
 
-  it("lets all go when their connection was removed from the configuration", async () => {
+  it("lets all submissions go when their connection was removed from the configuration", async () => {
     const kept = await aFullQueue();
     kept.entry = null;
     await kept.restart();

@@ -108,7 +108,7 @@ async function showEndpoint(place: Place, visit: Visit, sent: Sent = {}): Promis
 /** A stored endpoint, with its own secrets and the state of its host. */
 interface Known {
   readonly stored: StoredEndpoint;
-  /** Secrets of the endpoint's own. Null when it has none, or when the viewer may not see them. */
+  /** The endpoint's own secrets. Null when it has none, or when the viewer may not see them. */
   readonly secrets: EndpointSecrets | null;
   /** The host to which its callbacks go. Null when they go to listeners. */
   readonly host: HostState | null;

@@ -149,7 +149,9 @@ export interface SubmitEndedEvent {
   readonly isTaskKnown?: true;
   /** Number of the attempt that has ended. Absent for the present one. */
   readonly attempt?: number;
-  /** Members of the pool for which the sender keeps an accepted call, in case its job fails. Absent for none. */
+  /**
+   * Members of the pool for which the sender keeps an accepted call, in case its job fails. Absent when there are none.
+   */
   readonly further?: readonly string[];
 }
 

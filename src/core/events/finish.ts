@@ -98,10 +98,10 @@ function upstreamTimesOf({ tracking }: OpenTask, { askedAt }: Policy): UpstreamT
 }
 
 /**
- * Returns the record of a task that ends with the result that the upstream has reported. When this result is too
- * large to be stored, the task fails, and so it does when files of the result can be given to nobody, because the relay
- * has no bucket any more. The result is not refused, because the upstream would not send a smaller one, and the task
- * would stay open.
+ * Returns the record of a task that ends with the result that the upstream has reported. The task fails when this
+ * result is too large to be stored, and when the relay no longer keeps outputs although the result needs it, for its
+ * files or its answer. The result is not refused, because the upstream would not send a smaller one, and the task would
+ * stay open.
  */
 export function finishFromNews(
   task: OpenTask,

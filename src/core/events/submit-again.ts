@@ -36,10 +36,10 @@ export type FollowUp =
 const GONE: FollowUp = { kind: "gone" };
 
 /**
- * Returns the task after its job has failed, if the call is submitted to another member of the pool: it waits for a place
- * there, with its price and its deadline. Null when the failure ends the task: no further member is left, the failure is
- * none that another member may not have, it is not proved to be the end of the present job, somebody has ordered to
- * cancel the task, or no call may begin any more.
+ * Returns the task after its job has failed, if the call is submitted to another member of the pool: it waits for a
+ * place there, with its price and its deadline. Null when the failure ends the task: no further member is left, every
+ * member would fail in the same way, it is not proved to be the end of the present job, somebody has ordered to cancel
+ * the task, or no call may begin any more.
  * @param news state of the job as the upstream itself has reported it, in an answer to a poll or in a signed hook.
  */
 export function submittedAgain(

@@ -4,7 +4,8 @@ import type { TerminalTask } from "../record/task.ts";
 
 /**
  * Summary of a settled task for the log. A task is settled when it has ended, and neither an attempt of its callback
- * nor a refund has still to be made. The summary contains no payloads, no URLs and no texts of other services.
+ * nor a refund or release of credits has still to be made. The summary contains no payloads, no URLs and no texts of
+ * other services.
  */
 export type SettledSummary = Readonly<Record<string, string | number | null>>;
 

@@ -67,15 +67,15 @@ export interface KnownProfile extends Profile {
  * move an object to another class, and what these objects store must never be lost. An account id has no colon, so it
  * never equals a name of another kind.
  *
- * - `<account id>`, one per account: stores `profile`, `fold_at`, `low_balance_notice`, `spend_counted` and the
- *   tables `entries` and `spend`. Called by task objects, once
- *   to charge a task with a price and once to refund or release it, and by the routes of credits.
+ * - `<account id>`, one per account: stores `profile`, `fold_at`, `low_balance_notice`, `spend_counted` and the tables
+ *   `entries` and `spend`. Called by task objects, once to charge a task with a price and once to refund or release it,
+ *   and by the routes of credits.
  * - `account-keys:<account id>`, one per account: stores `profile`, `endpoint:<name>` for each endpoint, and the table
  *   `api_keys`. Called for an API key, by each isolate at most once a minute, by the routes of keys, secrets and
  *   endpoints, and for each task that names an endpoint.
- * - `relay-endpoints:`, one per deployment: stores `endpoint:<name>` for each endpoint of the relay. Called by the routes
- *   of endpoints, for each task without an account that names an endpoint, and, for tasks that have neither an account
- *   nor a receiver, by each isolate at most once a minute.
+ * - `relay-endpoints:`, one per deployment: stores `endpoint:<name>` for each endpoint of the relay. Called by the
+ *   routes of endpoints, for each task without an account that names an endpoint, and, for tasks that have neither an
+ *   account nor a receiver, by each isolate at most once a minute.
  * - `keys:<digit>`, 16 in all: stores which account owns which API key, by the SHA-256 of the key. Called for a key
  *   that the relay has not generated, by each isolate at most once a minute, and for each key that is added or removed.
  * - `index:`, one per deployment: stores `jurisdiction`, and has nothing to do with the index of tasks. Called once by
@@ -83,12 +83,13 @@ export interface KnownProfile extends Profile {
  *
  * The index also stores the id of each account, for lists, and the account of each task (index-db/schema.ts).
  *
- * `profile` is described in account-profile.ts, endpoints in endpoint-store.ts, the ledger `entries` in entry-table.ts, `spend` in spend-table.ts, the list of API keys `api_keys`
- * in key-table.ts, and the owners of keys in key-claims.ts. The object named after the account handles its calls one
- * after the other. It therefore only books credits: requests are authenticated without it, and tasks without a price
- * are registered without it. Both objects of an account store nothing until the account is created. Until then, their
- * other methods answer null, false or `unknown_account`. Methods contain no `await` where possible, so that no other
- * call can change the balance while one call reads and then writes it.
+ * `profile` is described in account-profile.ts, endpoints in endpoint-store.ts, the ledger `entries` in entry-table.ts,
+ * `spend` in spend-table.ts, the list of API keys `api_keys` in key-table.ts, and the owners of keys in key-claims.ts.
+ * The object named after the account handles its calls one after the other. It therefore only books credits: requests
+ * are authenticated without it, and tasks without a price are registered without it. Both objects of an account store
+ * nothing until the account is created. Until then, their other methods answer null, false or `unknown_account`.
+ * Methods contain no `await` where possible, so that no other call can change the balance while one call reads and then
+ * writes it.
  */
 export class AccountObject extends DurableObject<WithStartup> {
   static {

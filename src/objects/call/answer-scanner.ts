@@ -28,8 +28,8 @@ export type ScannedPart =
   | { readonly kind: "withdrawn"; readonly from: number };
 
 /**
- * Largest number of bytes at the beginning of a string by which is decided whether it is a file. They contain the
- * bytes that the media type is found by, even after the beginning of a `data:` URL, and if each character is escaped.
+ * Largest number of bytes at the beginning of a string that decide whether the string is a file. The bytes by which the
+ * media type is found are among them, even after the beginning of a `data:` URL and with every character escaped.
  */
 const HEAD_BYTES = 1_024;
 /** Largest length in bytes of member names, and of values that say something about their object, that are examined. */

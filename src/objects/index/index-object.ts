@@ -14,7 +14,7 @@ const REST = 9;
 
 /**
  * Durable Object with the index, where no D1 database is bound (binding `INDEX_OBJECT`): there is one, `index`. One is
- * enough: it takes more rows per second than a machine of one's own carries tasks, and only the disk limits its size.
+ * enough: it takes more rows per second than the tasks of one machine write, and only the disk limits its size.
  *
  * It stores the tables of `index-db/schema.ts`, and runs the SQL of `index-db` for whoever reads or writes the index:
  * task objects write their rows, operations read. Its alarm does the work of the cron trigger, each minute, which

@@ -15,19 +15,18 @@ import { withinTime } from "../../lib/timeout.ts";
 export type ListenerCallback = Pick<PostRequest, "headers" | "body">;
 
 /**
- * Largest number of listeners of an account, i.e. of programs that get its callbacks over a WebSocket. When one more
- * connects, the listener that has sent nothing for the longest time is disconnected.
+ * Largest number of listeners of an account. When one more connects, the listener that has sent nothing for the longest
+ * time is disconnected.
  */
 const MAX_LISTENERS = 10;
 /**
- * Time in milliseconds without a ping after which the relay treats a listener (a program that gets callbacks over a
- * WebSocket) as disconnected, because the network does not always report the end of a connection. Listeners send a ping
- * every 20 s (client/src/listen/session.ts).
+ * Time in milliseconds without a ping after which the relay treats a listener as disconnected, because the network does
+ * not always report the end of a connection. Listeners send a ping every 20 s (client/src/listen/session.ts).
  */
 const MAX_SILENCE_MS = MINUTE_MS;
 /**
- * Largest length in characters of a message from a listener, i.e. from a program that gets callbacks over a WebSocket.
- * It is enough for 4 KiB of a receiver's answer as JSON, and for the headers of that answer.
+ * Largest length in characters of a message from a listener. It is enough for 4 KiB of a receiver's answer as JSON, and
+ * for the headers of that answer.
  */
 const MAX_MESSAGE_CHARS = 32_768;
 /**
@@ -42,8 +41,8 @@ const POLICY_VIOLATION = 1008;
 const GOING_AWAY = 1001;
 
 /**
- * Schema of the headers of a receiver's answer that a listener (a program that gets callbacks over a WebSocket) passes
- * back. It permits only the headers that the relay stores (outbound/http.ts), with characters that `Headers` accepts.
+ * Schema of the headers of a receiver's answer that a listener passes back. It permits only the headers that the relay
+ * stores (outbound/http.ts), with characters that `Headers` accepts.
  */
 const AnswerHeaders = z.partialRecord(
   z.enum(["content-type", "retry-after", "location"]),
@@ -52,8 +51,8 @@ const AnswerHeaders = z.partialRecord(
 /** HTTP statuses of answers that have no body. */
 const WITHOUT_BODY: readonly number[] = [204, 205, 304];
 /**
- * Schema of a message from a listener (a program that gets callbacks over a WebSocket): either the answer of the HTTP
- * receiver to which the listener has passed a callback on, or the reason why this receiver could not be reached.
+ * Schema of a message from a listener: either the answer of the HTTP receiver to which the listener has passed a
+ * callback on, or the reason why this receiver could not be reached.
  */
 const Answer = z.union([
   z.object({
@@ -65,10 +64,7 @@ const Answer = z.union([
   z.object({ id: z.string(), cause: z.enum(["refused", "tls", "dns", "other"]) }),
 ]);
 
-/**
- * A callback that was sent to the listeners of an account (programs that get callbacks over a WebSocket) and that none
- * of them has answered yet.
- */
+/** A callback that was sent to the listeners of an account and that none of them has answered yet. */
 interface Waiting {
   /** WebSockets of the programs to which the callback was sent and that may still answer it. */
   readonly sockets: Set<WebSocket>;
@@ -94,8 +90,8 @@ export class ListenersObject extends DurableObject<object> {
   readonly #waiting = new Map<string, Waiting>();
 
   /**
-   * Accepts the WebSocket of one more listener (a program that gets the account's callbacks), and sends it the name of
-   * its account. The header `Key-Name` contains the name of the API key with which the listener connects.
+   * Accepts the WebSocket of one more listener, and sends it the name of its account. The header `Key-Name` contains
+   * the name of the API key with which the listener connects.
    */
   override async fetch({ headers }: Request): Promise<Response> {
     for (const displaced of this.#connected().slice(MAX_LISTENERS - 1)) {
@@ -110,9 +106,9 @@ export class ListenersObject extends DurableObject<object> {
   }
 
   /**
-   * Sends a callback to all listeners of the account (programs that get callbacks over a WebSocket), and returns the
-   * first answer of a receiver that a listener passes back. A listener that cannot reach its receiver, or whose
-   * connection ends, makes the attempt fail only if no other listener can still answer.
+   * Sends a callback to all listeners of the account, and returns the first answer of a receiver that a listener passes
+   * back. A listener that cannot reach its receiver, or whose connection ends, makes the attempt fail only if no other
+   * listener can still answer.
    */
   async sendToListeners(callback: ListenerCallback, timeoutMs: number): Promise<AttemptResult> {
     const id = crypto.randomUUID();
@@ -129,8 +125,7 @@ export class ListenersObject extends DurableObject<object> {
   }
 
   /**
-   * Disconnects the listeners (programs that get callbacks over a WebSocket) that use a revoked API key, or all of them
-   * when the account was deleted.
+   * Disconnects the listeners that use a revoked API key, or all of them when the account was deleted.
    * @param key name of the API key; null disconnects all listeners.
    */
   closeListeners(key: string | null): void {
@@ -140,8 +135,8 @@ export class ListenersObject extends DurableObject<object> {
   }
 
   /**
-   * Handles a message that a listener (a program that gets callbacks) has sent over its WebSocket. The message is
-   * ignored when it is not an answer to a callback, or when the callback no longer waits for an answer.
+   * Handles a message that a listener has sent over its WebSocket. The message is ignored when it is not an answer to a
+   * callback, or when the callback no longer waits for an answer.
    */
   override async webSocketMessage(socket: WebSocket, message: string | ArrayBuffer): Promise<void> {
     if (typeof message !== "string" || message.length > MAX_MESSAGE_CHARS) return;
@@ -155,10 +150,7 @@ export class ListenersObject extends DurableObject<object> {
     waiting.resolve(await resultOf(response, LISTEN_URL));
   }
 
-  /**
-   * Handles the end of the WebSocket of a listener (a program that gets callbacks). A callback fails when only this
-   * listener could still answer it.
-   */
+  /** Handles the end of a listener's WebSocket. A callback fails when only this listener could still answer it. */
   override async webSocketClose(socket: WebSocket): Promise<void> {
     this.#lose(socket);
   }
@@ -213,10 +205,7 @@ function isSent(socket: WebSocket, text: string): boolean {
   }
 }
 
-/**
- * Remembers that a listener (a program that gets callbacks over a WebSocket) will not answer a callback. The callback
- * fails when no other listener can still answer it.
- */
+/** Remembers that a listener will not answer a callback, which fails when no other listener can still answer it. */
 function lose({ sockets, resolve }: Waiting, socket: WebSocket, cause: UnreachableCause): void {
   if (!sockets.delete(socket) || sockets.size > 0) return;
   resolve(unansweredAttempt("unreachable", cause));

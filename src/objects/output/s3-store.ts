@@ -225,6 +225,8 @@ export class S3Store implements OutputStore {
     const url = new URL(`${this.#bucketUrl}/${key}`);
     for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
     const init = { method, headers, body: body ?? null, signal, redirect: "manual" } as const;
+    // In place of a hash of the body the signer signs `UNSIGNED-PAYLOAD` (`X-Amz-Content-Sha256`), as S3 permits: a
+    // stream cannot be hashed before it is sent.
     const signed = await this.#signer.sign(url.href, init);
     // Proxies may change this header, so the signature leaves it out. The length of a packed body would not be that of the file.
     signed.headers.set("Accept-Encoding", "identity");

@@ -46,16 +46,17 @@ const CALL_TIMEOUT_MS = 5 * SECOND_MS;
 const EACH = { concurrency: 50, stopOnError: false } as const;
 
 /**
- * Durable Object with the places of one connection (`in_flight`) and the submissions that wait for one. It is named after
- * the connection (binding `QUEUES`). A connection without `in_flight` has a queue only as a member of a pool, and a pool
- * itself has none: its submissions wait at all members at once.
+ * Durable Object with the places of one connection (`in_flight`) and the submissions that wait for one. It is named
+ * after the connection (binding `QUEUES`). A connection without `in_flight` has a queue only as a member of a pool, and
+ * a pool itself has none: its submissions wait at all members at once.
  *
  * Stores a row for each submission (table `places`), the cool-downs after refusals (`cool_downs`), and an alarm for the
  * next grant, repetition or question. The rows are in memory from the first call on; `job-queue.ts` decides.
  *
- * Who sends a call asks for its place, and reports each refusal (`ask`, `refuse`): the object of the call (objects/call),
- * or the Worker whose caller waits. The task's object says when the task needs no place any more (`leave`). The queue
- * tells the object of a waiting call that it has got a place, and asks the task's object whether an old place is needed.
+ * Who sends a call asks for its place, and reports each refusal (`ask`, `refuse`): the object of the call
+ * (objects/call), or the Worker whose caller waits. The task's object says when the task needs no place any more
+ * (`leave`), which core/plans/queue-places.ts decides. The queue tells the object of a waiting call that it has got a
+ * place, and asks the task's object whether an old place is needed.
  */
 export class QueueObject extends DurableObject<QueueBindings> {
   static {

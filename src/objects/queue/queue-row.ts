@@ -48,7 +48,7 @@ export type RowState =
       readonly kind: "granted";
       /** Time of the grant, in Unix milliseconds. */
       readonly at: number;
-      /** When the object of the call is told again, and how often it was told to no effect. */
+      /** Time at which the object of the call is told again, and how often it was told without an answer. */
       readonly tell: Retry;
     }
   /** The submission has a place, and knows it. */

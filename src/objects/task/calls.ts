@@ -17,7 +17,7 @@ import { settledSummary } from "../../core/views/settled-summary.ts";
 import { errorText, type LogLevel, type LogLine } from "../../lib/log.ts";
 import type { EndedAttempt, SentAttempt } from "./sender-binding.ts";
 import type { Platform } from "./platform.ts";
-import { isAtRest } from "./pending-alarm.ts";
+import { isSettledTask } from "./pending-alarm.ts";
 
 /** A line for the log, and the level at which it is written. */
 export interface Logged {
@@ -307,10 +307,11 @@ export function linesOfChange(
 
 /**
  * Returns the log line of a task that has become settled by this change. A task is settled when it has ended, and
- * neither an attempt of its callback nor a refund has still to be made. Null for any other change.
+ * neither an attempt of its callback nor a refund or release of credits has still to be made. Null for any other
+ * change.
  */
 function settledLine(before: TaskRecord | null, record: TaskRecord, now: number): Logged | null {
-  if (!isAtRest(record) || isAtRest(before)) return null;
+  if (!isSettledTask(record) || isSettledTask(before)) return null;
   const isFailed = record.callback?.state.kind === "failed";
   const line = { event: "task.settled", ...settledSummary(record, now) };
   return { line, level: isFailed ? "warn" : "info" };

@@ -47,7 +47,7 @@ export function canWatch(
   wantedAt: number,
   now: number,
 ): boolean {
-  const isClientWaiting = !isOpen(record) && !isAtRest(record);
+  const isClientWaiting = !isOpen(record) && !isSettledTask(record);
   if (armedFor === null) return isRunning && !isClientWaiting;
   const earliest = attemptInFlight(record) === null ? now + 1 : wantedAt - ACCEPTED_LEAD_MS;
   const latest = isClientWaiting ? wantedAt : wantedAt + ACCEPTED_DELAY_MS;
@@ -57,7 +57,8 @@ export function canWatch(
 /**
  * Tells whether the existing alarm can stay when work is planned for `wantedAt`. It can when it fires before that time:
  * it then finds nothing due and is set again. This saves a billed row for each change that postpones the next work. An
- * alarm whose time has passed cannot stay, because it may be lost. Times are Unix milliseconds.
+ * alarm whose time has passed cannot stay, because it may be lost; cron/wake-overdue.ts says who finds a task whose
+ * alarm is lost. Times are Unix milliseconds.
  * @param armedFor time for which the alarm is set; null when none is set, or when the instance does not know.
  */
 export function isEarlyEnough(armedFor: number | null, wantedAt: number, now: number): boolean {
@@ -65,9 +66,9 @@ export function isEarlyEnough(armedFor: number | null, wantedAt: number, now: nu
 }
 
 /**
- * Tells whether a task is settled: it has ended, and neither an attempt of its callback nor a refund has still to be
- * made.
+ * Tells whether a record is that of a settled task: it has ended, and neither an attempt of its callback nor a refund
+ * or release of credits has still to be made.
  */
-export function isAtRest(record: TaskRecord | null): record is TerminalTask {
+export function isSettledTask(record: TaskRecord | null): record is TerminalTask {
   return record !== null && isTerminal(record) && isSettled(record);
 }

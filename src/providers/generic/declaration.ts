@@ -271,7 +271,7 @@ const Metadata = z.lazy(() =>
   ),
 );
 
-/** Returns the members that say where the upstream's report on a result states what. */
+/** Returns the members that say where a report on a job has its outputs, its error, its usage and so on. */
 const reportMembers = () => ({
   ends: z.nullish(Ends),
   outputs: z.nullish(z.array(Output, "must be a list of pointers")),

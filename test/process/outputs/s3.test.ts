@@ -156,7 +156,7 @@ it("outputs of 20 MB, of 50 KB and of exactly one part, none of stated length, a
   expect((await shared.store.content()).parts).toBe(0);
 });
 
-it("a copy of stated length is one request to the store, and another one is one for each part of 8 MiB and two more, of which all state their lengths", async () => {
+it("a copy of stated length is stored by one request, a copy of unknown length by one for each part of 8 MiB and two more, and each request states its length", async () => {
   const requests: string[] = [];
   let origin = "";
   await using proxy = await new LoopbackServer((request, response) => {

@@ -115,7 +115,7 @@ it("an answer without a state, of an upstream whose answers are the results, is 
   expect(meaningOf({ fault: "Refused." }, elsewhere)).toMatchObject(failed);
 });
 
-it("the state in an answer of an upstream whose answers are the results decides, and one in which the upstream goes on leaves the outcome open", () => {
+it("an answer of an upstream whose answers are the results is read by the state in it: success, failure or, for any other state, an unclear outcome", () => {
   const stated = { ...LEAST, poll: { state: "/status", usage: { tokens: "/tokens" } } };
   const meaning = (status: string) => meaningOf({ status, tokens: 7, image: IMAGE }, stated);
   expect(meaning("completed")).toMatchObject({ status: "completed", usage: { tokens: 7 } });
