@@ -341,6 +341,11 @@ export class InvariantChecker {
     if (fact !== null) this.history.possibleEnds.push(fact);
   }
 
+  /** Forgets the answer to a client's read, which the task has applied at once: later commits have other causes. */
+  onReadApplied(): void {
+    this.#pollResult = null;
+  }
+
   onCancel(cancel: Subject<"cancelJob">, caller: SimulatedObject): void {
     const fault = cancelCallFault(cancel, caller, this.#shared);
     this.check("cancellation", fault ?? calledKeyFault(cancel, this.#shared.disk.durable.record));

@@ -393,7 +393,9 @@ export class World implements SharedState {
     // An answer that meets a fault of the storage is not applied.
     if (this.faultyReads === 0) this.checker.onReadAnswer(read, answer, instance);
     try {
-      await loop.applyAnswer({ type: "poll_ended", purpose: "result", ...read, answer });
+      const applied = loop.applyAnswer({ type: "poll_ended", purpose: "result", ...read, answer });
+      this.checker.onReadApplied();
+      await applied;
     } catch (error) {
       this.#host.uncaught(error);
     }
