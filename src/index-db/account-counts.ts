@@ -22,7 +22,7 @@ export interface AccountCounts {
   readonly oldestAt: number | null;
 }
 
-type Row = AccountCount & { readonly oldestAt: number } & Record<string, unknown>;
+type Row = AccountCount & { readonly oldestAt: number };
 
 const COUNTS = `
   SELECT status, category, callback, count(*) AS tasks, sum(attempts) AS attempts, min(created_at) AS oldestAt

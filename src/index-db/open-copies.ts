@@ -4,7 +4,7 @@ import type { Shards } from "./shards.ts";
 import type { OpenCopies } from "./statistics-shape.ts";
 
 /** Result of the query `OPEN_COPIES`. */
-export interface OpenCopiesRow extends Record<string, unknown> {
+export interface OpenCopiesRow {
   readonly tasks: number;
   readonly outputs: number;
   readonly lateOutputs: number;

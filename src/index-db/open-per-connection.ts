@@ -45,7 +45,7 @@ export async function openPerConnection(shards: Shards, limit: number): Promise<
   const share = shareOf(limit, shards);
   const parts = await readEach(shards, async (database) => {
     const statement = database.prepare(OPEN).bind(share);
-    const { results, meta } = await statement.all<Row & Record<string, unknown>>();
+    const { results, meta } = await statement.all<Row>();
     return { rows: results, rowsRead: meta.rows_read };
   });
   const groups = Map.groupBy(

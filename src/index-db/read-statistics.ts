@@ -1,5 +1,3 @@
-import pMap from "p-map";
-import { MINUTE_MS } from "../core/time.ts";
 import type { Measure } from "./buckets.ts";
 import {
   columnOf,
@@ -9,19 +7,14 @@ import {
   KINDS,
   type Summed,
 } from "./count-kinds.ts";
-import { nearest, onSchema } from "./database.ts";
-import { earliest } from "./each-shard.ts";
+import { earliest, readEach } from "./each-shard.ts";
 import type { IndexResult, IndexSession } from "./index-database.ts";
 import { type Histogram, histogramOf } from "./found-late.ts";
 import { lateBefore, OPEN_COPIES, type OpenCopiesRow, sumOfCopies } from "./open-copies.ts";
-import { OPEN } from "./open-count.ts";
+import { OPEN, type OpenRow, overdueBefore } from "./open-count.ts";
 import type { Shards } from "./shards.ts";
 import type { Backlog, Statistics, TotalRow, Window } from "./statistics-shape.ts";
 import { searchedSince, UNKNOWN } from "./unknown-submissions.ts";
-
-/** Largest number of databases that are asked at the same time. */
-const CONCURRENCY = 6;
-const OVERDUE_MS = MINUTE_MS;
 
 /**
  * Largest number of unsettled tasks that are counted in one database, largest number of tasks with an unknown
@@ -38,16 +31,8 @@ const TOTALS = "SELECT name, value, advanced_at AS advancedAt FROM totals";
  * database. The rows of other tasks, which may be millions, are never read. The window and `now` are in Unix
  * milliseconds.
  */
-export async function statistics(
-  { databases }: Shards,
-  window: Window,
-  now: number,
-): Promise<Statistics> {
-  const parts = await pMap(
-    databases,
-    (db) => onSchema(db, () => readRows(nearest(db), window, now)),
-    { concurrency: CONCURRENCY },
-  );
+export async function statistics(shards: Shards, window: Window, now: number): Promise<Statistics> {
+  const parts = await readEach(shards, (database) => readRows(database, window, now));
   const all = <T>(of: (part: Rows) => readonly T[]) => parts.flatMap(of);
   const sums = all((part) => part.sums);
   const latencies = all((part) => part.latencies);
@@ -86,11 +71,6 @@ export async function statistics(
   };
 }
 
-interface Unsettled extends Backlog {
-  readonly overdue: number;
-  readonly overdueSince: number | null;
-}
-
 type Rows = Awaited<ReturnType<typeof readRows>>;
 
 /** Reads the rows of one database from which the statistics are computed. */
@@ -104,7 +84,7 @@ async function readRows(database: IndexSession, { since, until }: Window, now: n
       ofWindow("latencies"),
       ofWindow("found_late"),
       ofWindow("expiry_lost"),
-      database.prepare(OPEN).bind(now - OVERDUE_MS, MAX_OPEN),
+      database.prepare(OPEN).bind(overdueBefore(now), MAX_OPEN),
       database.prepare(TOTALS),
       database.prepare(UNKNOWN).bind(searchedSince(now), MAX_OPEN),
       database.prepare(OPEN_COPIES).bind(lateBefore(now), MAX_OPEN),
@@ -116,7 +96,7 @@ async function readRows(database: IndexSession, { since, until }: Window, now: n
     latencies: rowsOf<CountRow<"latencies">>(latencies),
     found: rowsOf<CountRow<"found_late">>(found),
     expiryLost: rowsOf<{ readonly tasks: number | null }>(expiryLost),
-    unsettled: rowsOf<Unsettled>(unsettled),
+    unsettled: rowsOf<OpenRow>(unsettled),
     totals: rowsOf<TotalRow>(totals),
     unknown: rowsOf<Backlog>(unknown),
     copies: rowsOf<OpenCopiesRow>(copies),

@@ -22,7 +22,7 @@ export interface UnknownSubmissions {
 }
 
 /** Result of the query `UNKNOWN`. `oldestId` has a meaning only if `oldestAt` is not null. */
-export interface UnknownRow extends Record<string, unknown> {
+export interface UnknownRow {
   readonly searched: number;
   readonly tasks: number;
   readonly oldestAt: number | null;
