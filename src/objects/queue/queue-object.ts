@@ -6,7 +6,7 @@ import { configOf, type WithStartup } from "../../config/runtime.ts";
 import type { QueuePosition } from "../../core/record/queue-stay.ts";
 import { MINUTE_MS, SECOND_MS } from "../../core/time.ts";
 import { errorText, log } from "../../lib/log.ts";
-import { withinTime } from "../../lib/timeout.ts";
+import { answerWithin } from "../../lib/timeout.ts";
 import { objectNamed } from "../placed-object.ts";
 import {
   type AttemptRefusal,
@@ -196,12 +196,9 @@ export class QueueObject extends DurableObject<QueueBindings> {
   }
 
   /** Calls another object. Returns null when it cannot be reached. */
-  async #answered<T>({ taskId }: Holder, call: () => Promise<T>): Promise<T | null> {
-    return withinTime<T | null>(call, null, CALL_TIMEOUT_MS).catch((error: unknown) => {
-      const line = { connection: this.#connection, task_id: taskId, error: errorText(error) };
-      log({ event: "queue.unreached", ...line }, "warn");
-      return null;
-    });
+  #answered<T>({ taskId }: Holder, call: () => Promise<T>): Promise<T | null> {
+    const line = { event: "queue.unreached", connection: this.#connection, task_id: taskId };
+    return answerWithin(CALL_TIMEOUT_MS, line, call);
   }
 
   #logFailure(error: unknown): void {
