@@ -105,30 +105,24 @@ function countsOfWindow(found: Statistics): readonly Family[] {
     ({ callback }) => callback === "delivered" || callback === "failed",
   );
   return [
-    {
-      type: "gauge",
-      name: "task_relay_tasks",
-      help: "Tasks that ended, by status and model.",
-      samples: ended.map(({ status, model, tasks: value }) => ({
-        labels: { status, model },
-        value,
-      })),
-    },
-    {
-      type: "gauge",
-      name: "task_relay_callbacks",
-      help: "Callbacks that settled, by outcome and host.",
-      samples: settled.map(({ callback: outcome, host, tasks: value }) => ({
+    gauges(
+      "tasks",
+      "Tasks that ended, by status and model.",
+      ended.map(({ status, model, tasks: value }) => ({ labels: { status, model }, value })),
+    ),
+    gauges(
+      "callbacks",
+      "Callbacks that settled, by outcome and host.",
+      settled.map(({ callback: outcome, host, tasks: value }) => ({
         labels: { outcome, host },
         value,
       })),
-    },
-    {
-      type: "gauge",
-      name: "task_relay_attempts",
-      help: "Attempts of settled callbacks, by host.",
-      samples: settled.map(({ host, attempts: value }) => ({ labels: { host }, value })),
-    },
+    ),
+    gauges(
+      "attempts",
+      "Attempts of settled callbacks, by host.",
+      settled.map(({ host, attempts: value }) => ({ labels: { host }, value })),
+    ),
   ];
 }
 
@@ -148,8 +142,13 @@ function bounded<
   return counts.map((count) => (named.has(count[key]) ? count : { ...count, [key]: "*" }));
 }
 
+/** Returns a metric that can fall, with all its values. */
+export function gauges(name: string, help: string, samples: readonly Sample<number>[]): Family {
+  return { type: "gauge", name: `task_relay_${name}`, help, samples };
+}
+
 function gauge(name: string, help: string, value: number, labels: Sample["labels"] = {}): Family {
-  return { type: "gauge", name: `task_relay_${name}`, help, samples: [{ labels, value }] };
+  return gauges(name, help, [{ labels, value }]);
 }
 
 function histogram(name: string, help: string, value: Histogram): Family {
