@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { toSeconds } from "../../core/time.ts";
+import { HOUR_S, toSeconds } from "../../core/time.ts";
 import { quantiles } from "../../index-db/buckets.ts";
 import { type FoundLate, foundLateOf } from "../../index-db/found-late.ts";
 import { statistics } from "../../index-db/read-statistics.ts";
@@ -12,7 +12,6 @@ import { ratio } from "./count-views.ts";
 import { queryIndex, requireIndex } from "./query-index.ts";
 import { QueryTimeS } from "./filters.ts";
 
-const HOUR_S = 3600;
 const DEFAULT_HOURS = 24;
 const TOP_HOSTS = 10;
 

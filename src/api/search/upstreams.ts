@@ -1,3 +1,4 @@
+import { HOUR_S } from "../../core/time.ts";
 import type { PlacesOfConnection } from "./read-problems.ts";
 import type { RangeSeries } from "./range-series.ts";
 import { quantile } from "../../index-db/buckets.ts";
@@ -19,7 +20,6 @@ const FAILING = { jobs: 3, share: 0.1 };
  * completed jobs.
  */
 const SLOW = { hours: 3, days: 1, ratio: 1.5, jobs: 5 };
-const HOUR_S = 3600;
 
 /** Ended jobs of one connection in one hour or day. */
 interface UpstreamStep {
