@@ -1,3 +1,4 @@
+import { sum } from "../core/sum.ts";
 import { earliest, readEach, shareOf } from "./each-shard.ts";
 import type { Shards } from "./shards.ts";
 import type { Window } from "./statistics-shape.ts";
@@ -51,7 +52,7 @@ export async function accountCounts(
   });
   return {
     counts: parts.flat(),
-    isCapped: parts.some((rows) => rows.reduce((sum, { tasks }) => sum + tasks, 0) >= share),
+    isCapped: parts.some((rows) => sum(rows.map(({ tasks }) => tasks)) >= share),
     oldestAt: earliest(parts.flat().map(({ oldestAt }) => oldestAt)),
   };
 }

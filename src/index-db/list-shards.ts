@@ -1,4 +1,5 @@
 import { MINUTE_MS } from "../core/time.ts";
+import { sum } from "../core/sum.ts";
 import { inEach } from "./each-shard.ts";
 import {
   countTasks,
@@ -75,7 +76,7 @@ export async function countShards(
 ): Promise<TaskCount> {
   const counts = await inEach(databases, (db) => countTasks(db, filters, after));
   return {
-    count: counts.reduce((sum, part) => sum + part.count, 0),
+    count: sum(counts.map((part) => part.count)),
     isCapped: counts.some(({ isCapped }) => isCapped),
   };
 }

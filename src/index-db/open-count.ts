@@ -1,4 +1,5 @@
 import { MINUTE_MS } from "../core/time.ts";
+import { sum } from "../core/sum.ts";
 import { earliest, readEach, shareOf } from "./each-shard.ts";
 import type { Shards } from "./shards.ts";
 
@@ -62,10 +63,10 @@ export async function countOpen(shards: Shards, limit: number, now: number): Pro
     return { ...(results[0] ?? EMPTY), sizeBytes: meta.size_after };
   });
   return {
-    tasks: parts.reduce((sum, { tasks }) => sum + tasks, 0),
+    tasks: sum(parts.map(({ tasks }) => tasks)),
     isCapped: parts.some(({ tasks }) => tasks >= share),
     oldestAt: earliest(parts.map(({ oldestAt }) => oldestAt)),
-    overdue: parts.reduce((sum, { overdue }) => sum + overdue, 0),
+    overdue: sum(parts.map(({ overdue }) => overdue)),
     overdueSince: earliest(parts.map(({ overdueSince }) => overdueSince)),
     sizeBytes: Math.max(...parts.map(({ sizeBytes }) => sizeBytes)),
   };

@@ -1,3 +1,4 @@
+import { sum } from "../core/sum.ts";
 import type { Measure } from "./buckets.ts";
 import {
   columnOf,
@@ -65,7 +66,7 @@ export async function statistics(shards: Shards, window: Window, now: number): P
       all((part) => part.copies),
       MAX_OPEN,
     ),
-    expiryLost: all((part) => part.expiryLost).reduce((sum, { tasks }) => sum + (tasks ?? 0), 0),
+    expiryLost: sum(all((part) => part.expiryLost).map(({ tasks }) => tasks ?? 0)),
     totals: all((part) => part.totals),
     sizeBytes: Math.max(...parts.map((part) => part.sizeBytes)),
   };
@@ -109,11 +110,11 @@ async function readRows(database: IndexSession, { since, until }: Window, now: n
  * (exclusive).
  */
 function sumsOf(kind: Kind): string {
-  const { keys, number, sum } = KINDS[kind];
+  const { keys, number, sum: added } = KINDS[kind];
   const columns = [
     ...keys.map((key) => `${columnOf(kind, key)} AS ${key}`),
     `sum(number) AS ${number}`,
-    ...(sum === null ? [] : [`sum(sum) AS ${sum}`]),
+    ...(added === null ? [] : [`sum(sum) AS ${added}`]),
   ];
   const groups = keys.length === 0 ? "" : `GROUP BY ${keys.map((_, i) => i + 1).join(", ")}`;
   return `
@@ -135,7 +136,7 @@ function histogram(rows: readonly CountRow<"latencies">[], measure: Measure): Hi
 
 function backlogOf(parts: readonly Backlog[]): Backlog {
   return {
-    tasks: parts.reduce((total, { tasks }) => total + tasks, 0),
+    tasks: sum(parts.map(({ tasks }) => tasks)),
     oldestAt: earliest(parts.map(({ oldestAt }) => oldestAt)),
   };
 }

@@ -1,3 +1,4 @@
+import { sum } from "../core/sum.ts";
 import { latest, readEach, shareOf } from "./each-shard.ts";
 import type { Shards } from "./shards.ts";
 
@@ -142,7 +143,7 @@ export async function newestOfHost(
     accounts: [...accounts]
       .map(([account, ofAccount]) => ({
         account,
-        tasks: ofAccount.reduce((sum, { tasks }) => sum + tasks, 0),
+        tasks: sum(ofAccount.map(({ tasks }) => tasks)),
       }))
       .toSorted((a, b) => b.tasks - a.tasks)
       .slice(0, maxAccounts),

@@ -1,6 +1,7 @@
 import * as z from "zod/mini";
 import { OUTCOMES } from "../../core/record/outcome.ts";
 import { DAY_S, HOUR_S, toSeconds } from "../../core/time.ts";
+import { sum } from "../../core/sum.ts";
 import { BOUNDS_MS, JOB_BOUNDS_MS, type Measure } from "../../index-db/buckets.ts";
 import { countedAt } from "../../index-db/index-state.ts";
 import { type StepCounts, type StepOutcome, stepCounts } from "../../index-db/step-counts.ts";
@@ -133,7 +134,7 @@ function seriesOf(
 function outcomesView(rows: readonly StepOutcome[]): Readonly<Record<string, number>> {
   const sums = OUTCOMES.map((outcome) => {
     const ended = rows.filter((row) => row.outcome === outcome);
-    return [outcome, ended.reduce((total, { attempts }) => total + attempts, 0)] as const;
+    return [outcome, sum(ended.map(({ attempts }) => attempts))] as const;
   });
   return Object.fromEntries(sums.filter(([, attempts]) => attempts > 0));
 }
