@@ -24,7 +24,7 @@ import { RowTable } from "./row-table.ts";
  * The method of the object of a call that the queue calls. It is declared here, because importing the class would make
  * the two files import each other.
  */
-interface QueuedCall extends Rpc.DurableObjectBranded {
+interface GrantedCall extends Rpc.DurableObjectBranded {
   /** Tells a call that it has a place. */
   grant: (place: GrantedPlace) => GrantAnswer | Promise<GrantAnswer>;
 }
@@ -37,7 +37,7 @@ interface QueuedTask extends Rpc.DurableObjectBranded {
 
 /** Bindings of the environment that a queue uses. */
 export interface QueueBindings extends WithStartup {
-  readonly CALLS: DurableObjectNamespace<QueuedCall>;
+  readonly CALLS: DurableObjectNamespace<GrantedCall>;
   readonly TASKS: DurableObjectNamespace<QueuedTask>;
 }
 
