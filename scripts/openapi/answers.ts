@@ -1,6 +1,6 @@
 import type { oas32, ZodOpenApiResponseObject } from "zod-openapi";
 import * as z from "zod/mini";
-import type { Answer, Content, PassedAnswer } from "../../src/api/http/route.openapi.ts";
+import type { Answer, Content, PassedDescription } from "../../src/api/http/route.openapi.ts";
 import { ANSWER_HEADERS, COMMON_HEADERS } from "../../src/api/http/headers.openapi.ts";
 import { ProblemSchema } from "../../src/api/http/problem.openapi.ts";
 import { TaskStatus } from "../../src/api/shapes/task-shape.ts";
@@ -39,7 +39,10 @@ export function answerOf({
 }
 
 /** Returns the description of an upstream's answers that are passed on as they are. */
-export function passedAnswerOf({ description, example }: PassedAnswer): ZodOpenApiResponseObject {
+export function passedAnswerOf({
+  description,
+  example,
+}: PassedDescription): ZodOpenApiResponseObject {
   const headers = headersOf({
     "Relay-Task-Id": "always",
     "Relay-Status-Url": "sometimes",

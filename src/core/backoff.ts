@@ -21,9 +21,7 @@ const LOOK_JITTER = 0.25;
  * @param jitter random number from 0 to 1.
  */
 export function lookWaitMs(ageMs: number, jitter: number): number {
-  const longestMs = MAX_LOOK_MS / (1 + LOOK_JITTER);
-  const waitMs = Math.min(Math.max(ageMs / 4, MIN_LOOK_MS), longestMs);
-  return Math.round(waitMs * (1 + LOOK_JITTER * jitter));
+  return quarterOf(ageMs, MAX_LOOK_MS, LOOK_JITTER, jitter);
 }
 
 /**
@@ -45,9 +43,16 @@ const HOST_LOOK_JITTER = 1;
  * @param jitter random number from 0 to 1.
  */
 export function hostLookWaitMs(ageMs: number, jitter: number): number {
-  const longestMs = MAX_HOST_LOOK_MS / (1 + HOST_LOOK_JITTER);
-  const waitMs = Math.min(Math.max(ageMs / 4, MIN_LOOK_MS), longestMs);
-  return Math.round(waitMs * (1 + HOST_LOOK_JITTER * jitter));
+  return quarterOf(ageMs, MAX_HOST_LOOK_MS, HOST_LOOK_JITTER, jitter);
+}
+
+/**
+ * Returns a quarter of a wait so far, at least one minute, with a random addition, and at most `maxMs` together.
+ * @param share largest random addition, as a fraction of the wait.
+ */
+function quarterOf(ageMs: number, maxMs: number, share: number, jitter: number): number {
+  const waitMs = Math.min(Math.max(ageMs / 4, MIN_LOOK_MS), maxMs / (1 + share));
+  return Math.round(waitMs * (1 + share * jitter));
 }
 
 /**

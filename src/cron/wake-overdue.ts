@@ -1,4 +1,3 @@
-import pMap from "p-map";
 import { MINUTE_MS } from "../core/time.ts";
 import type { Env } from "../env.ts";
 import { READY_QUERIES, takesRows } from "../index-db/database.ts";
@@ -7,9 +6,9 @@ import type { IndexDatabase } from "../index-db/index-database.ts";
 import type { Shards } from "../index-db/shards.ts";
 import { overdueTasks } from "../index-db/overdue-tasks.ts";
 import { removeRows } from "../index-db/index-row-table.ts";
-import { errorText, log } from "../lib/log.ts";
 import type { Caller } from "../objects/task/caller.ts";
-import { areCallsSpent, taskObject } from "../objects/task/task-stub.ts";
+import { CALLED_AT_ONCE, callTasks } from "../objects/task/call-tasks.ts";
+import { taskObject } from "../objects/task/task-stub.ts";
 import type { TimeBudget } from "../lib/time-budget.ts";
 
 // A task whose alarm was lost is found in three ways: by the cron trigger, which looks for overdue rows of the index (here);
@@ -17,12 +16,11 @@ import type { TimeBudget } from "../lib/time-budget.ts";
 
 const OVERDUE_MS = 10 * MINUTE_MS;
 const MAX_WOKEN = 5_000;
-const CONCURRENCY = 50;
 /**
  * Pause in milliseconds after each call to the Durable Object of a task. It spreads the calls to up to 5,000 woken
  * tasks over a minute.
  */
-const PAUSE_MS = (MINUTE_MS * CONCURRENCY) / MAX_WOKEN;
+const PAUSE_MS = (MINUTE_MS * CALLED_AT_ONCE) / MAX_WOKEN;
 /**
  * Largest number of queries for a database in which overdue tasks were found: the queries that write a test row, and
  * those that delete rows.
@@ -62,10 +60,9 @@ interface Search {
  * The outcome of waking one task:
  * - `woken`: its Durable Object has set a lost alarm again and starts the work that is due.
  * - `gone`: the task no longer exists.
- * - `failed`: its Durable Object has thrown an error.
- * - `skipped`: the time for waking (one minute) was over, or the platform allowed no more calls.
+ * - `skipped`: the time for waking (one minute) was over.
  */
-type Outcome = "woken" | "gone" | "failed" | "skipped";
+type Outcome = "woken" | "gone" | "skipped";
 
 /**
  * Wakes the tasks that, according to their index rows, should have changed by themselves more than ten minutes ago.
@@ -83,29 +80,19 @@ export async function wakeOverdue(run: Run, budget: TimeBudget) {
   const { overdue, writable, skipped } = await searchOverdue(run, budget);
   const isWritable = (task: OverdueTask) =>
     writable.has(task.db) && writable.has(shards.at(task.createdAt));
-  let hasCalls = true;
   const wake = async (task: OverdueTask): Promise<Outcome> => {
-    if (!hasCalls || budget.isSpent()) return "skipped";
+    if (budget.isSpent()) return "skipped";
     const object = taskObject(env, task.id);
     try {
       if (!isWritable(task)) return (await object.read(CRON)) ? "woken" : "gone";
       const createdAt = await object.rewriteIndexRow(false);
       // Another creation time means that the task is gone and its id was used again.
       return createdAt === task.createdAt ? "woken" : "gone";
-    } catch (error) {
-      hasCalls &&= !areCallsSpent(error);
-      if (!hasCalls) return "skipped";
-      const line = { task_id: task.id, error: errorText(error) };
-      log({ event: "task.unreachable", ...line }, "warn");
-      return "failed";
+    } finally {
+      if (overdue.length > CALLED_AT_ONCE) await scheduler.wait(PAUSE_MS);
     }
   };
-  const wakeAndPause = async (task: OverdueTask): Promise<Outcome> => {
-    const outcome = await wake(task);
-    if (outcome !== "skipped" && overdue.length > CONCURRENCY) await scheduler.wait(PAUSE_MS);
-    return outcome;
-  };
-  const outcomes = await pMap(overdue, wakeAndPause, { concurrency: CONCURRENCY });
+  const outcomes = await callTasks(overdue, wake);
   await removeEach(
     overdue.filter((task, index) => {
       const outcome = outcomes[index];

@@ -1,3 +1,4 @@
+import { sum } from "../core/sum.ts";
 import { earliest, readEach, shareOf } from "./each-shard.ts";
 import type { Shards } from "./shards.ts";
 import type { Window } from "./statistics-shape.ts";
@@ -22,7 +23,7 @@ export interface AccountCounts {
   readonly oldestAt: number | null;
 }
 
-type Row = AccountCount & { readonly oldestAt: number } & Record<string, unknown>;
+type Row = AccountCount & { readonly oldestAt: number };
 
 const COUNTS = `
   SELECT status, category, callback, count(*) AS tasks, sum(attempts) AS attempts, min(created_at) AS oldestAt
@@ -51,7 +52,7 @@ export async function accountCounts(
   });
   return {
     counts: parts.flat(),
-    isCapped: parts.some((rows) => rows.reduce((sum, { tasks }) => sum + tasks, 0) >= share),
+    isCapped: parts.some((rows) => sum(rows.map(({ tasks }) => tasks)) >= share),
     oldestAt: earliest(parts.flat().map(({ oldestAt }) => oldestAt)),
   };
 }

@@ -39,7 +39,7 @@ export async function listAccountIds(
         "SELECT id, created_at AS createdAt FROM listed_accounts WHERE id > ? ORDER BY id LIMIT ?",
       )
       .bind(after, limit)
-      .all<ListedAccount & Record<string, unknown>>(),
+      .all<ListedAccount>(),
   );
   return results;
 }

@@ -1,3 +1,5 @@
+import { sum } from "../core/sum.ts";
+
 /**
  * Upper bounds of the buckets of the latency histograms, in milliseconds. One more bucket has the values above the last
  * bound.
@@ -39,6 +41,14 @@ export function bucketOf(value: string, bounds = BOUNDS_MS): string {
   return `CASE ${cases.join(" ")} WHEN ${value} IS NOT NULL THEN ${bounds.length} END`;
 }
 
+/** Adds up histograms bucket by bucket. */
+export function addUp(histograms: readonly (readonly number[])[]): readonly number[] {
+  const buckets = Math.max(0, ...histograms.map(({ length }) => length));
+  return Array.from({ length: buckets }, (_, bucket) =>
+    sum(histograms.map((counts) => counts[bucket] ?? 0)),
+  );
+}
+
 /**
  * Estimates a quantile of a latency histogram, in milliseconds, by interpolating within the bucket; a value
  * above the last bound counts as that bound.
@@ -48,7 +58,7 @@ export function bucketOf(value: string, bounds = BOUNDS_MS): string {
  * @returns null when the histogram is empty.
  */
 export function quantile(counts: readonly number[], q: number, bounds = BOUNDS_MS): number | null {
-  const total = counts.reduce((sum, count) => sum + count, 0);
+  const total = sum(counts);
   if (total === 0) return null;
   const rank = q * total;
   let below = 0;

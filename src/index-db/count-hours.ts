@@ -165,7 +165,7 @@ interface Pass extends Position {
  * A row of `hours_to_count`. While no count of the hour is in progress, `run` is empty, and the position is the
  * beginning of the hour.
  */
-interface ListedHour extends Position, Record<string, unknown> {
+interface ListedHour extends Position {
   readonly hour: number;
   readonly run: string;
 }

@@ -1,18 +1,25 @@
 import pMap from "p-map";
 import { nearest, onSchema } from "./database.ts";
-import type { IndexSession } from "./index-database.ts";
+import type { IndexDatabase, IndexSession } from "./index-database.ts";
 import type { Shards } from "./shards.ts";
 
+/** Largest number of databases that are asked at the same time. */
 const CONCURRENCY = 6;
+
+/** Asks each of these databases, and returns the answers in their order. */
+export function inEach<T>(
+  databases: readonly IndexDatabase[],
+  ask: (db: IndexDatabase) => Promise<T>,
+): Promise<readonly T[]> {
+  return pMap(databases, ask, { concurrency: CONCURRENCY });
+}
 
 /** Runs the same query on all databases of the index; each answers from its nearest replica. */
 export function readEach<T>(
   { databases }: Shards,
   read: (database: IndexSession) => Promise<T>,
 ): Promise<readonly T[]> {
-  return pMap(databases, (db) => onSchema(db, () => read(nearest(db))), {
-    concurrency: CONCURRENCY,
-  });
+  return inEach(databases, (db) => onSchema(db, () => read(nearest(db))));
 }
 
 /** Returns how many rows a search may read in each database of the index, when it may read `limit` rows in all. */

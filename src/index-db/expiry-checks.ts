@@ -19,7 +19,7 @@ const NEXT = `
   WHERE check_at <= ? ORDER BY check_at, batch LIMIT 1`;
 const END = "DELETE FROM expiry_checks WHERE check_at = ? AND batch = ?";
 
-interface PlannedCheck extends Record<string, unknown> {
+interface PlannedCheck {
   readonly checkAt: number;
   readonly batch: string;
   readonly ids: string;

@@ -1,3 +1,4 @@
+import { sum } from "../core/sum.ts";
 import { BOUNDS_MS } from "./buckets.ts";
 import type { CountRow } from "./count-kinds.ts";
 
@@ -44,5 +45,5 @@ export function histogramOf(
 ): Histogram {
   const counts = Array.from({ length: BOUNDS_MS.length + 1 }, () => 0);
   for (const { bucket, tasks } of rows) counts[bucket] = (counts[bucket] ?? 0) + tasks;
-  return { counts, totalMs: rows.reduce((sum, { totalMs }) => sum + totalMs, 0) };
+  return { counts, totalMs: sum(rows.map(({ totalMs }) => totalMs)) };
 }

@@ -27,7 +27,7 @@ const LAST_END = `
     SELECT max(finished_at) AS uncountedEndAt, count(*) AS readRows FROM uncounted
   )`;
 
-interface Row extends Record<string, unknown> {
+interface Row {
   readonly countedEndAt: number | null;
   readonly countedAt: number | null;
   readonly uncountedEndAt: number | null;

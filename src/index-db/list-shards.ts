@@ -1,5 +1,6 @@
-import pMap from "p-map";
 import { MINUTE_MS } from "../core/time.ts";
+import { sum } from "../core/sum.ts";
+import { inEach } from "./each-shard.ts";
 import {
   countTasks,
   type Filters,
@@ -24,7 +25,6 @@ interface Section {
 
 /** Largest number of sections (ranges of creation times) that are read for one page of the list. */
 const MAX_SECTIONS = 4;
-const CONCURRENCY = 6;
 /**
  * Largest time in milliseconds by which the clock of a task's Durable Object, which sets the creation time, may be
  * ahead of the clock of the Worker that lists tasks.
@@ -57,7 +57,7 @@ export async function listShards(
     read += 1;
     const bounds = { ...filters, since, until };
     const readPage = (db: IndexDatabase) => listTasks(db, bounds, after, limit - tasks.length);
-    const pages = await pMap(databases, readPage, { concurrency: CONCURRENCY });
+    const pages = await inEach(databases, readPage);
     const page = merge(pages, limit - tasks.length);
     tasks.push(...page.tasks);
     if (page.next !== null) return { tasks, next: page.next };
@@ -74,10 +74,9 @@ export async function countShards(
   filters: Filters,
   after: Position | null,
 ): Promise<TaskCount> {
-  const count = (db: IndexDatabase) => countTasks(db, filters, after);
-  const counts = await pMap(databases, count, { concurrency: CONCURRENCY });
+  const counts = await inEach(databases, (db) => countTasks(db, filters, after));
   return {
-    count: counts.reduce((sum, part) => sum + part.count, 0),
+    count: sum(counts.map((part) => part.count)),
     isCapped: counts.some(({ isCapped }) => isCapped),
   };
 }

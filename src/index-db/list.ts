@@ -151,7 +151,7 @@ async function readPage(
   const { results: tasks } = await database
     .prepare(sql)
     .bind(...values)
-    .all<ListedTask & Record<string, unknown>>();
+    .all<ListedTask>();
   const isFull = tasks.length === limit;
   const last = isFull ? tasks.at(-1) : await lastScannedRow(database, filters, after);
   return { tasks, next: last ? { createdAt: last.createdAt, id: last.id } : null };

@@ -1,10 +1,11 @@
 import { MINUTE_MS } from "../core/time.ts";
+import { sum } from "../core/sum.ts";
 import { earliest, readEach, shareOf } from "./each-shard.ts";
 import type { Shards } from "./shards.ts";
 import type { OpenCopies } from "./statistics-shape.ts";
 
 /** Result of the query `OPEN_COPIES`. */
-export interface OpenCopiesRow extends Record<string, unknown> {
+export interface OpenCopiesRow {
   readonly tasks: number;
   readonly outputs: number;
   readonly lateOutputs: number;
@@ -35,12 +36,10 @@ export function lateBefore(now: number): number {
 
 /** Adds up the open copies of all databases. @param share largest number of tasks that were counted in each. */
 export function sumOfCopies(rows: readonly OpenCopiesRow[], share: number): OpenCopies {
-  const sum = (of: (row: OpenCopiesRow) => number) =>
-    rows.reduce((total, row) => total + of(row), 0);
   return {
-    outputs: sum(({ outputs }) => outputs),
-    lateOutputs: sum(({ lateOutputs }) => lateOutputs),
-    lateTasks: sum(({ lateTasks }) => lateTasks),
+    outputs: sum(rows.map(({ outputs }) => outputs)),
+    lateOutputs: sum(rows.map(({ lateOutputs }) => lateOutputs)),
+    lateTasks: sum(rows.map(({ lateTasks }) => lateTasks)),
     isCapped: rows.some(({ tasks }) => tasks >= share),
     oldestAt: earliest(rows.map(({ oldestAt }) => oldestAt)),
   };

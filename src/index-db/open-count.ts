@@ -1,4 +1,5 @@
 import { MINUTE_MS } from "../core/time.ts";
+import { sum } from "../core/sum.ts";
 import { earliest, readEach, shareOf } from "./each-shard.ts";
 import type { Shards } from "./shards.ts";
 
@@ -6,10 +7,16 @@ import type { Shards } from "./shards.ts";
  * Number of unsettled tasks (without a result, or with a callback or refund still under way), and how many of them are
  * overdue.
  */
-export interface OpenCount {
-  readonly tasks: number;
+export interface OpenCount extends OpenRow {
   /** True when the count has reached its limit, so that there may be more tasks. */
   readonly isCapped: boolean;
+  /** Size of the largest database of the index, in bytes. */
+  readonly sizeBytes: number;
+}
+
+/** Result of the query `OPEN`. */
+export interface OpenRow {
+  readonly tasks: number;
   /** Earliest creation time of an unsettled task, in Unix milliseconds; null when there are none. */
   readonly oldestAt: number | null;
   /**
@@ -18,15 +25,6 @@ export interface OpenCount {
    */
   readonly overdue: number;
   /** Earliest time at which an overdue task should have changed, in Unix milliseconds; null when there are none. */
-  readonly overdueSince: number | null;
-  /** Size of the largest database of the index, in bytes. */
-  readonly sizeBytes: number;
-}
-
-interface OpenRow {
-  readonly tasks: number;
-  readonly oldestAt: number | null;
-  readonly overdue: number;
   readonly overdueSince: number | null;
 }
 
@@ -47,6 +45,11 @@ export const OPEN = `
     WHERE due_at IS NOT NULL ORDER BY due_at LIMIT ?2
   )`;
 
+/** Returns the time before which an unsettled task should have changed by itself for it to be overdue. */
+export function overdueBefore(now: number): number {
+  return now - OVERDUE_MS;
+}
+
 /**
  * Counts the unsettled tasks: those without a result, and those whose callback or refund is still under way. If there
  * are more than `limit`, it counts only those that should change first.
@@ -55,15 +58,15 @@ export const OPEN = `
 export async function countOpen(shards: Shards, limit: number, now: number): Promise<OpenCount> {
   const share = shareOf(limit, shards);
   const parts = await readEach(shards, async (database) => {
-    const statement = database.prepare(OPEN).bind(now - OVERDUE_MS, share);
-    const { results, meta } = await statement.all<OpenRow & Record<string, unknown>>();
+    const statement = database.prepare(OPEN).bind(overdueBefore(now), share);
+    const { results, meta } = await statement.all<OpenRow>();
     return { ...(results[0] ?? EMPTY), sizeBytes: meta.size_after };
   });
   return {
-    tasks: parts.reduce((sum, { tasks }) => sum + tasks, 0),
+    tasks: sum(parts.map(({ tasks }) => tasks)),
     isCapped: parts.some(({ tasks }) => tasks >= share),
     oldestAt: earliest(parts.map(({ oldestAt }) => oldestAt)),
-    overdue: parts.reduce((sum, { overdue }) => sum + overdue, 0),
+    overdue: sum(parts.map(({ overdue }) => overdue)),
     overdueSince: earliest(parts.map(({ overdueSince }) => overdueSince)),
     sizeBytes: Math.max(...parts.map(({ sizeBytes }) => sizeBytes)),
   };

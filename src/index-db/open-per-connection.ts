@@ -1,3 +1,4 @@
+import { sum } from "../core/sum.ts";
 import { readEach, shareOf } from "./each-shard.ts";
 import type { Shards } from "./shards.ts";
 
@@ -45,7 +46,7 @@ export async function openPerConnection(shards: Shards, limit: number): Promise<
   const share = shareOf(limit, shards);
   const parts = await readEach(shards, async (database) => {
     const statement = database.prepare(OPEN).bind(share);
-    const { results, meta } = await statement.all<Row & Record<string, unknown>>();
+    const { results, meta } = await statement.all<Row>();
     return { rows: results, rowsRead: meta.rows_read };
   });
   const groups = Map.groupBy(
@@ -56,18 +57,14 @@ export async function openPerConnection(shards: Shards, limit: number): Promise<
     connections: [...groups]
       .map(([connection, rows]) => ({
         connection,
-        pending: sumOf(rows, ({ pending }) => pending),
-        processing: sumOf(rows, ({ processing }) => processing),
+        pending: sum(rows.map(({ pending }) => pending)),
+        processing: sum(rows.map(({ processing }) => processing)),
       }))
       .filter((open) => totalOf(open) > 0)
       .toSorted((a, b) => totalOf(b) - totalOf(a)),
-    isCapped: parts.some(({ rows }) => sumOf(rows, ({ searched }) => searched) >= share),
-    rowsRead: parts.reduce((sum, { rowsRead }) => sum + rowsRead, 0),
+    isCapped: parts.some(({ rows }) => sum(rows.map(({ searched }) => searched)) >= share),
+    rowsRead: sum(parts.map(({ rowsRead }) => rowsRead)),
   };
-}
-
-function sumOf(rows: readonly Row[], numberOf: (row: Row) => number): number {
-  return rows.reduce((sum, row) => sum + numberOf(row), 0);
 }
 
 function totalOf({ pending, processing }: OpenOfConnection): number {

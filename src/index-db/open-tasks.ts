@@ -1,10 +1,8 @@
-import pMap from "p-map";
 import { onSchema } from "./database.ts";
+import { inEach } from "./each-shard.ts";
 import type { Position } from "./list.ts";
 import type { IndexDatabase } from "./index-database.ts";
 import type { Shards } from "./shards.ts";
-
-const CONCURRENCY = 6;
 
 /**
  * SQL query for one task of an account that has no result yet. It uses the database index `tasks_due`. This contains
@@ -62,9 +60,9 @@ export async function unsettledTasks(
       database
         .prepare(UNSETTLED)
         .bind(after.dueAt, after.createdAt, after.id, limit)
-        .all<UnsettledTask & Record<string, unknown>>(),
+        .all<UnsettledTask>(),
     );
-  const pages = await pMap(databases, read, { concurrency: CONCURRENCY });
+  const pages = await inEach(databases, read);
   const tasks = pages.flatMap(({ results }) => results);
   return tasks.toSorted(earliestFirst).slice(0, limit);
 }

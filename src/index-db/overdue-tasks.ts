@@ -16,10 +16,7 @@ export async function overdueTasks(
   limit: number,
 ): Promise<readonly Position[]> {
   return onSchema(db, async (database) => {
-    const { results } = await database
-      .prepare(OVERDUE)
-      .bind(before, limit)
-      .all<Position & Record<string, unknown>>();
+    const { results } = await database.prepare(OVERDUE).bind(before, limit).all<Position>();
     return results;
   });
 }

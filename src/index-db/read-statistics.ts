@@ -1,5 +1,4 @@
-import pMap from "p-map";
-import { MINUTE_MS } from "../core/time.ts";
+import { sum } from "../core/sum.ts";
 import type { Measure } from "./buckets.ts";
 import {
   columnOf,
@@ -9,19 +8,14 @@ import {
   KINDS,
   type Summed,
 } from "./count-kinds.ts";
-import { nearest, onSchema } from "./database.ts";
-import { earliest } from "./each-shard.ts";
+import { earliest, readEach } from "./each-shard.ts";
 import type { IndexResult, IndexSession } from "./index-database.ts";
 import { type Histogram, histogramOf } from "./found-late.ts";
 import { lateBefore, OPEN_COPIES, type OpenCopiesRow, sumOfCopies } from "./open-copies.ts";
-import { OPEN } from "./open-count.ts";
+import { OPEN, type OpenRow, overdueBefore } from "./open-count.ts";
 import type { Shards } from "./shards.ts";
 import type { Backlog, Statistics, TotalRow, Window } from "./statistics-shape.ts";
 import { searchedSince, UNKNOWN } from "./unknown-submissions.ts";
-
-/** Largest number of databases that are asked at the same time. */
-const CONCURRENCY = 6;
-const OVERDUE_MS = MINUTE_MS;
 
 /**
  * Largest number of unsettled tasks that are counted in one database, largest number of tasks with an unknown
@@ -38,16 +32,8 @@ const TOTALS = "SELECT name, value, advanced_at AS advancedAt FROM totals";
  * database. The rows of other tasks, which may be millions, are never read. The window and `now` are in Unix
  * milliseconds.
  */
-export async function statistics(
-  { databases }: Shards,
-  window: Window,
-  now: number,
-): Promise<Statistics> {
-  const parts = await pMap(
-    databases,
-    (db) => onSchema(db, () => readRows(nearest(db), window, now)),
-    { concurrency: CONCURRENCY },
-  );
+export async function statistics(shards: Shards, window: Window, now: number): Promise<Statistics> {
+  const parts = await readEach(shards, (database) => readRows(database, window, now));
   const all = <T>(of: (part: Rows) => readonly T[]) => parts.flatMap(of);
   const sums = all((part) => part.sums);
   const latencies = all((part) => part.latencies);
@@ -80,15 +66,10 @@ export async function statistics(
       all((part) => part.copies),
       MAX_OPEN,
     ),
-    expiryLost: all((part) => part.expiryLost).reduce((sum, { tasks }) => sum + (tasks ?? 0), 0),
+    expiryLost: sum(all((part) => part.expiryLost).map(({ tasks }) => tasks ?? 0)),
     totals: all((part) => part.totals),
     sizeBytes: Math.max(...parts.map((part) => part.sizeBytes)),
   };
-}
-
-interface Unsettled extends Backlog {
-  readonly overdue: number;
-  readonly overdueSince: number | null;
 }
 
 type Rows = Awaited<ReturnType<typeof readRows>>;
@@ -104,7 +85,7 @@ async function readRows(database: IndexSession, { since, until }: Window, now: n
       ofWindow("latencies"),
       ofWindow("found_late"),
       ofWindow("expiry_lost"),
-      database.prepare(OPEN).bind(now - OVERDUE_MS, MAX_OPEN),
+      database.prepare(OPEN).bind(overdueBefore(now), MAX_OPEN),
       database.prepare(TOTALS),
       database.prepare(UNKNOWN).bind(searchedSince(now), MAX_OPEN),
       database.prepare(OPEN_COPIES).bind(lateBefore(now), MAX_OPEN),
@@ -116,7 +97,7 @@ async function readRows(database: IndexSession, { since, until }: Window, now: n
     latencies: rowsOf<CountRow<"latencies">>(latencies),
     found: rowsOf<CountRow<"found_late">>(found),
     expiryLost: rowsOf<{ readonly tasks: number | null }>(expiryLost),
-    unsettled: rowsOf<Unsettled>(unsettled),
+    unsettled: rowsOf<OpenRow>(unsettled),
     totals: rowsOf<TotalRow>(totals),
     unknown: rowsOf<Backlog>(unknown),
     copies: rowsOf<OpenCopiesRow>(copies),
@@ -129,11 +110,11 @@ async function readRows(database: IndexSession, { since, until }: Window, now: n
  * (exclusive).
  */
 function sumsOf(kind: Kind): string {
-  const { keys, number, sum } = KINDS[kind];
+  const { keys, number, sum: added } = KINDS[kind];
   const columns = [
     ...keys.map((key) => `${columnOf(kind, key)} AS ${key}`),
     `sum(number) AS ${number}`,
-    ...(sum === null ? [] : [`sum(sum) AS ${sum}`]),
+    ...(added === null ? [] : [`sum(sum) AS ${added}`]),
   ];
   const groups = keys.length === 0 ? "" : `GROUP BY ${keys.map((_, i) => i + 1).join(", ")}`;
   return `
@@ -155,7 +136,7 @@ function histogram(rows: readonly CountRow<"latencies">[], measure: Measure): Hi
 
 function backlogOf(parts: readonly Backlog[]): Backlog {
   return {
-    tasks: parts.reduce((total, { tasks }) => total + tasks, 0),
+    tasks: sum(parts.map(({ tasks }) => tasks)),
     oldestAt: earliest(parts.map(({ oldestAt }) => oldestAt)),
   };
 }

@@ -165,8 +165,7 @@ async function readSteps(
     WHERE step_ms = ${stepMs} AND at >= ?1 AND at < ?2`;
   const parts = await readEach(shards, async (database) => {
     const statement = database.prepare(sql).bind(since, until);
-    return (await statement.all<OfStep & { readonly counts: string } & Record<string, unknown>>())
-      .results;
+    return (await statement.all<OfStep & { readonly counts: string }>()).results;
   });
   const steps = parts.flat().map((row) => {
     const lists: StepLists = JSON.parse(row.counts);

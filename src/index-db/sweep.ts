@@ -53,7 +53,7 @@ const DELETE_EXPIRED = `
 const DELETE_ERASED = "DELETE FROM erased WHERE created_at < ?1 AND version < ?1";
 const OLD_ERASED = "SELECT 1 FROM erased WHERE created_at < ? LIMIT 1";
 
-interface ExaminedRow extends Position, Record<string, unknown> {
+interface ExaminedRow extends Position {
   /** Version of the task in its row. It is approximately the time of the task's last change, in Unix milliseconds. */
   readonly version: number;
   readonly isExpired: 0 | 1;
@@ -63,7 +63,7 @@ interface ExaminedRow extends Position, Record<string, unknown> {
  * One search of the index for expired rows, from the oldest row to the youngest that can have expired. It may
  * extend over several runs of the cron trigger, each of which reads only rows after the stored position.
  */
-interface Pass extends Position, Record<string, unknown> {
+interface Pass extends Position {
   /** Time at which the search for expired rows began with the oldest row, in Unix milliseconds. */
   readonly startedAt: number;
 }

@@ -1,3 +1,4 @@
+import { sum } from "../core/sum.ts";
 import { latest, readEach, shareOf } from "./each-shard.ts";
 import type { Shards } from "./shards.ts";
 
@@ -60,8 +61,6 @@ const NEWEST_OF_HOST = `
     ORDER BY created_at DESC, id DESC LIMIT ?1
   ) WHERE host = ?2 GROUP BY account ORDER BY tasks DESC, account LIMIT ?3`;
 
-type Row = TroubledTask & Record<string, unknown>;
-
 /** Finds the tasks whose callback has failed, newest first. @param limit largest number of these tasks. */
 export async function failedCallbacks(shards: Shards, limit: number): Promise<Found> {
   const { tasks, isCapped } = await search(shards, FAILED, limit);
@@ -80,7 +79,7 @@ export async function nextTasks(shards: Shards, limit: number): Promise<Found> {
 async function search(shards: Shards, sql: string, limit: number): Promise<Found> {
   const share = shareOf(limit, shards);
   const parts = await readEach(shards, async (database) => {
-    const { results } = await database.prepare(sql).bind(share).all<Row>();
+    const { results } = await database.prepare(sql).bind(share).all<TroubledTask>();
     return results;
   });
   return { tasks: parts.flat(), isCapped: parts.some(({ length }) => length >= share) };
@@ -97,7 +96,7 @@ export async function failedCallbacksOf(
 ): Promise<Found> {
   const share = shareOf(limit, shards);
   const parts = await readEach(shards, async (database) => {
-    const [found, more] = await database.batch<Row>([
+    const [found, more] = await database.batch<TroubledTask>([
       database.prepare(FAILED_OF_HOST).bind(share, host),
       database.prepare(IS_CAPPED).bind(share),
     ]);
@@ -144,7 +143,7 @@ export async function newestOfHost(
     accounts: [...accounts]
       .map(([account, ofAccount]) => ({
         account,
-        tasks: ofAccount.reduce((sum, { tasks }) => sum + tasks, 0),
+        tasks: sum(ofAccount.map(({ tasks }) => tasks)),
       }))
       .toSorted((a, b) => b.tasks - a.tasks)
       .slice(0, maxAccounts),

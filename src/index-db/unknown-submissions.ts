@@ -1,4 +1,5 @@
 import { DAY_MS, HOUR_MS } from "../core/time.ts";
+import { sum } from "../core/sum.ts";
 import { earliest, readEach, shareOf } from "./each-shard.ts";
 import type { Shards } from "./shards.ts";
 
@@ -22,7 +23,7 @@ export interface UnknownSubmissions {
 }
 
 /** Result of the query `UNKNOWN`. `oldestId` has a meaning only if `oldestAt` is not null. */
-export interface UnknownRow extends Record<string, unknown> {
+export interface UnknownRow {
   readonly searched: number;
   readonly tasks: number;
   readonly oldestAt: number | null;
@@ -75,7 +76,7 @@ export async function unknownSubmissions(
   const oldestAt = earliest(rows.map((row) => row.oldestAt));
   const oldest = rows.find((row) => oldestAt !== null && row.oldestAt === oldestAt);
   return {
-    tasks: rows.reduce((sum, { tasks }) => sum + tasks, 0),
+    tasks: sum(rows.map(({ tasks }) => tasks)),
     isCapped: rows.some(({ searched }) => searched >= share),
     oldestAt,
     oldestId: oldest?.oldestId ?? null,

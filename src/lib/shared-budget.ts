@@ -1,3 +1,8 @@
+import { sleep } from "./timeout.ts";
+
+/** Shortest pause in milliseconds before a request asks for an amount again, and the largest random addition to it. */
+const PAUSE_MS = 20;
+
 /** An amount that one request has taken from a budget that all requests of an isolate use together. */
 interface Taken {
   readonly owners: readonly string[];
@@ -104,4 +109,18 @@ export interface BudgetPart {
    */
   readonly resize: (amount: number) => Lack | null;
   readonly giveBack: () => void;
+}
+
+/**
+ * Waits until a part of a budget has an amount. The request asks again and again, because one should not resolve a
+ * promise that belongs to another request, or to another Durable Object.
+ * @throws the reason of the abort, when `signal` aborts first.
+ */
+export async function whenFree(
+  part: BudgetPart,
+  amount: number,
+  signal: AbortSignal,
+): Promise<void> {
+  signal.throwIfAborted();
+  while (part.resize(amount) !== null) await sleep(PAUSE_MS * (1 + Math.random()), signal);
 }

@@ -1,4 +1,5 @@
 import { parseJson } from "../core/json.ts";
+import { segmentOf } from "../core/pointer.ts";
 import {
   hasFileSignature,
   holdsData,
@@ -141,7 +142,7 @@ function membersOf(
   return entries.slice(0, MAX_VALUES).flatMap(([name, member]) => {
     const named = isList ? words : wordsOf(name);
     if (!isList && named.some(isBesideOutput)) return [];
-    const place = isWritten || pointer === null ? null : `${pointer}/${escaped(name)}`;
+    const place = isWritten || pointer === null ? null : `${pointer}/${segmentOf(name)}`;
     const owner = isList ? null : value;
     const isWithin = isOutput || namesOutput(named);
     return {
@@ -238,8 +239,4 @@ function isEmpty(value: unknown): boolean {
 
 function lastOf(words: readonly string[]): string {
   return words.at(-1) ?? "";
-}
-
-function escaped(name: string): string {
-  return name.replaceAll("~", "~0").replaceAll("/", "~1");
 }

@@ -24,8 +24,8 @@ const EXTENSIONS: ReadonlySet<string> = new Set(
 /** Extension of the relay's link to an output when the upstream's own link has none of `EXTENSIONS`. */
 export const OTHER_EXTENSION = "bin";
 
-/** Pattern of the number of an output in a link, from 1. */
-const NUMBER = /^[1-9]\d{0,3}$/;
+/** Pattern of the number of an output in a path, from 1. */
+export const OUTPUT_NUMBER = /^[1-9]\d{0,3}$/;
 /** Pattern of the last segment of a link to an output. It captures the two times, the MAC and the extension. */
 const FILE = /^(\d{1,11})_(\d{1,15})_([\w-]{43})\.([a-z\d]{1,5})$/;
 const MAC_BYTES = 32;
@@ -79,7 +79,7 @@ export async function readOutputLink(
 ): Promise<LinkedOutput | null> {
   const [, expiresAtS, recordedAt, mac = null, extension = ""] = FILE.exec(file) ?? [];
   const bytes = fromBase64Url(mac, MAC_BYTES);
-  if (bytes === null || !NUMBER.test(number)) return null;
+  if (bytes === null || !OUTPUT_NUMBER.test(number)) return null;
   const times = { expiresAtS: Number(expiresAtS), recordedAt: Number(recordedAt) };
   const output = { taskId, number: Number(number), ...times, extension };
   const cryptoKeys = keys.map(({ key }) => key);

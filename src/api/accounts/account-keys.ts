@@ -2,7 +2,7 @@ import { generateAccountKey } from "../../security/account-key.ts";
 import type { Runtime } from "../../config/runtime.ts";
 import { sha256Hex } from "../../security/encoding.ts";
 import { keyName } from "../../security/operator-key-hashes.ts";
-import { toSeconds } from "../../core/time.ts";
+import { DAY_S, toSeconds } from "../../core/time.ts";
 import { log } from "../../lib/log.ts";
 import { type Caller, keyNameOf } from "../../objects/task/caller.ts";
 import type { StoredKey } from "../../objects/account/key-table.ts";
@@ -13,8 +13,6 @@ import { json } from "../http/answer.ts";
 import { Problem } from "../http/problem.ts";
 import { routeOf } from "../http/route.ts";
 import { NoBody, NoQuery, operation } from "../operation.ts";
-
-const DAY_S = 86_400;
 
 /**
  * Creates an API key of an account, or imports an existing key by its hash. Only the result of this operation contains

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { reportDays, type Spend, spentOf, sumOf } from "../../core/spend.ts";
-import { DAY_MS, SECOND_MS } from "../../core/time.ts";
+import { DAY_MS, DAY_S } from "../../core/time.ts";
 import type { SpendReport } from "../../objects/account/ledger-book.ts";
 import type { Env } from "../../env.ts";
 import { json } from "../http/answer.ts";
@@ -11,7 +11,6 @@ import { NoBody, operation } from "../operation.ts";
 import { QueryTimeS } from "../search/filters.ts";
 import { callLedger } from "./account-client.ts";
 
-const DAY_S = DAY_MS / SECOND_MS;
 const DEFAULT_DAYS = 30;
 const MAX_DAYS = 366;
 /** Largest number of calls that one request makes while the ledger counts entries, 5,000 with each call. */

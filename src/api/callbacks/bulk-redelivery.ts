@@ -1,15 +1,15 @@
 import * as z from "zod/mini";
 import type { Env } from "../../env.ts";
 import type { ListedTask } from "../../index-db/list.ts";
+import { callTasks } from "../../objects/task/call-tasks.ts";
 import type { Caller } from "../../objects/task/caller.ts";
 import type { Refusal } from "../../objects/task/reply.ts";
 import { json } from "../http/answer.ts";
-import { invalidRequest } from "../http/problem.ts";
+import { invalidRequest, Problem } from "../http/problem.ts";
 import { routeOf } from "../http/route.ts";
 import { NoFields, TaskId } from "../http/fields.ts";
 import { NoQuery, operation } from "../operation.ts";
 import { taskClient } from "../tasks/task-client.ts";
-import { callTasks } from "../search/call-tasks.ts";
 import { RedeliveryPage } from "../search/filters.ts";
 import { pageOf } from "../search/list-tasks.ts";
 
@@ -37,8 +37,7 @@ export const redeliverMany = operation(
     if (idempotencyKey === null) throw keyRequired();
     if (query.limit > MAX_REDELIVERED) throw tooMany();
     const { tasks, next_cursor } = await pageOf(query, { env, runtime, caller });
-    const ids = tasks.map(({ id }) => id);
-    const effects = await redeliverTasks(ids, idempotencyKey, env, caller);
+    const effects = await redeliverTasks(tasks, idempotencyKey, env, caller);
     return { ...countedEffects(effects, true), next_cursor };
   },
 );
@@ -93,7 +92,8 @@ export const redeliverSelected = operation(
   },
   async ({ body: { ids }, idempotencyKey, env, caller }) => {
     if (idempotencyKey === null) throw keyRequired();
-    return countedEffects(await redeliverTasks(ids, idempotencyKey, env, caller), true);
+    const tasks = ids.map((id) => ({ id }));
+    return countedEffects(await redeliverTasks(tasks, idempotencyKey, env, caller), true);
   },
 );
 
@@ -124,17 +124,18 @@ type Effect = "started" | "already_ordered" | "unreachable" | Refusal["code"];
  * be out of date.
  */
 async function redeliverTasks(
-  ids: readonly string[],
+  tasks: readonly { readonly id: string }[],
   idempotencyKey: string,
   env: Env,
   caller: Caller,
 ): Promise<readonly Effect[]> {
   const event = { type: "redeliver", attempts: 1, callbackUrl: null, idempotencyKey } as const;
-  const effects = await callTasks(ids, async (id): Promise<Effect> => {
+  const redeliver = async ({ id }: { readonly id: string }): Promise<Effect> => {
     const applied = await taskClient(env, id).apply(event, caller);
     if (applied.kind === "refused") return applied.refusal.code;
     return applied.kind === "recorded" ? "started" : "already_ordered";
-  });
+  };
+  const effects = await callTasks(tasks, redeliver, (error) => error instanceof Problem);
   return effects.map((effect) =>
     effect === "failed" || effect === "unasked" ? "unreachable" : effect,
   );

@@ -17,7 +17,8 @@ import { Problem } from "./problem.ts";
  */
 export type Access = Permission | "anyone";
 
-const UNKNOWN_KEY = "The key is unknown or revoked.";
+/** Detail of the refusal of a key that nobody has. */
+export const UNKNOWN_KEY = "The key is unknown or revoked.";
 
 /** Identifies the operator by the API key of a request. @returns null when the request has no valid operator key. */
 export async function operatorOf(headers: Headers, runtime: Runtime): Promise<KeyHolder | null> {

@@ -1,5 +1,6 @@
 import type * as z from "zod/mini";
 import { type JsonValue, parseJsonAsSent } from "../../core/json.ts";
+import { jsonPointer } from "../../core/pointer.ts";
 import { SECOND_MS } from "../../core/time.ts";
 import { readBodyUpTo, type StreamStart } from "../../lib/stream.ts";
 import { isDeadlinePassed, withDeadline } from "../../lib/timeout.ts";
@@ -107,11 +108,6 @@ export function validate<S extends z.ZodMiniType>(
   const parsed = schema.safeParse(value, { error: messageOf });
   if (parsed.success) return parsed.data;
   throw invalidRequest(parsed.error.issues.flatMap((issue) => issuesOf(issue, noun)));
-}
-
-/** Formats the path of a field as a JSON Pointer (RFC 6901). */
-export function jsonPointer(path: readonly PropertyKey[]): string {
-  return path.map((key) => `/${String(key).replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
 }
 
 function issuesOf(issue: z.core.$ZodIssue, noun: string): Issue[] {

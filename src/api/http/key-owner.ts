@@ -13,7 +13,7 @@ import { countFailedCredential } from "./rate-limit.ts";
  * Minimum length of an API key in characters. An API key may have any characters, because operators may import the
  * hashes of keys that another system has generated.
  */
-const MIN_KEY_CHARS = 16;
+export const MIN_KEY_CHARS = 16;
 const MAX_KEY_CHARS = 256;
 
 const NOTE_TIMEOUT_MS = 2 * SECOND_MS;

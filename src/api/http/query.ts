@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
-import { jsonPointer, validate } from "./body.ts";
+import { jsonPointer } from "../../core/pointer.ts";
+import { validate } from "./body.ts";
 import { invalidRequest } from "./problem.ts";
 
 /** Schema of a query that may have any parameters, which are all ignored. */

@@ -54,7 +54,7 @@ interface RequestDescription {
 }
 
 /** Description of an upstream's responses, in any format, that the relay passes on to its caller. */
-export interface PassedAnswer {
+export interface PassedDescription {
   readonly description: string;
   readonly example: unknown;
 }
@@ -72,7 +72,7 @@ export interface RouteDescription {
    * Description of the upstream's responses that the route passes on with the header `Relay-Task-Id`, whatever their
    * status and body. Absent for a route that passes on none.
    */
-  readonly passedAnswer?: PassedAnswer;
+  readonly passedAnswer?: PassedDescription;
   /**
    * Codes of the problems with which this route may answer, apart from those that `problemsOf` adds because of its
    * access, its path and whether it takes a body.

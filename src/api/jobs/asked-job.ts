@@ -28,7 +28,7 @@ import { hiddenConnection } from "../tasks/connection.ts";
  * Response to a call about a job, for the caller: the upstream's own, or one of the relay in the form of the
  * upstream's.
  */
-export interface PassedAnswer {
+export interface JobAnswer {
   readonly status: number;
   readonly headers: Headers;
   /** Body of the response. Null when it has none. */
@@ -121,7 +121,7 @@ export function questionOf(
 }
 
 /** Returns the response to a call about a job that the relay does not support. It lists the supported calls. */
-export function notServed(place: JobPlace): PassedAnswer {
+export function notServed(place: JobPlace): JobAnswer {
   requireShown(place);
   const { adapter } = place;
   const calls = servedCalls(adapter);
@@ -133,7 +133,7 @@ export function notServed(place: JobPlace): PassedAnswer {
 }
 
 /** Returns the response to a call about a job that was not submitted through the relay by this caller. */
-export function unknownJob(place: JobPlace): PassedAnswer {
+export function unknownJob(place: JobPlace): JobAnswer {
   requireShown(place);
   return errorAnswer(place.adapter, 404, "No job with this id was submitted through the relay.");
 }
@@ -144,7 +144,7 @@ export function errorAnswer(
   status: number,
   message: string,
   own: Readonly<Record<string, string>> = {},
-): PassedAnswer {
+): JobAnswer {
   const headers = new Headers({ "Content-Type": "application/json", ...own });
   return { status, headers, bytes: bytesOf(JSON.stringify(errorBody(status, message))) };
 }
@@ -159,7 +159,7 @@ export function hiddenFault(
   { adapter, provider }: JobPlace,
   hasOwnKey: boolean,
   caller: Caller,
-): PassedAnswer | null {
+): JobAnswer | null {
   if (hasOwnKey || accountOf(caller) === null) return null;
   const json =
     bytes.length > MAX_FAULT_BYTES ? undefined : parseJson(new TextDecoder().decode(bytes));
@@ -169,7 +169,7 @@ export function hiddenFault(
   return errorAnswer(adapter, 503, HIDDEN_MESSAGE, wait);
 }
 
-export function responseOf({ status, headers, bytes }: PassedAnswer): Response {
+export function responseOf({ status, headers, bytes }: JobAnswer): Response {
   if (bytes === null) return new Response(null, { status, headers });
   return new Response(contentToClient(bytes), { status, headers });
 }

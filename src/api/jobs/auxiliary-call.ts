@@ -20,7 +20,7 @@ import {
   hiddenFault,
   type JobPlace,
   notServed,
-  type PassedAnswer,
+  type JobAnswer,
   requireJobPlace,
   requireShown,
 } from "./asked-job.ts";
@@ -48,7 +48,7 @@ export const makeAuxiliaryCall = operation(
     rateLimit: "LIMIT_SUBMITS",
     ...ABOUT_JOB,
   },
-  async (call: CallAboutJob): Promise<PassedAnswer> => {
+  async (call: CallAboutJob): Promise<JobAnswer> => {
     const { body, caller, runtime } = call;
     const place = await requireJobPlace(call);
     requireShown(place);
@@ -81,7 +81,7 @@ export const makeAuxiliaryCall = operation(
 function passedAnswer(
   { status, headers, bytes }: AuxiliaryAnswer,
   secrets: readonly string[],
-): PassedAnswer {
+): JobAnswer {
   return { status, headers: passedHeaders(headers), bytes: bytesWithout(secrets, bytes) };
 }
 
@@ -146,7 +146,7 @@ async function isOffered(
 function notOffered(
   { adapter, connection: { name } }: JobPlace,
   { kind, isForUpload }: AuxiliaryCall,
-): PassedAnswer {
+): JobAnswer {
   const detail = `${isForUpload ? "Uploads" : "Calls"} to ${name} are not offered to accounts with this key of the upstream.`;
   if (kind === "upload") throw new Problem("not_offered", { detail });
   return errorAnswer(adapter, 403, detail);

@@ -11,7 +11,7 @@ import {
   errorAnswer,
   type JobPlace,
   notServed,
-  type PassedAnswer,
+  type JobAnswer,
   questionOf,
   requireJobPlace,
   taskOfJob,
@@ -46,7 +46,7 @@ export const cancelJob = operation(
     rateLimit: "LIMIT_LISTS",
     ...ABOUT_JOB,
   },
-  async (call: CallAboutJob): Promise<PassedAnswer> => {
+  async (call: CallAboutJob): Promise<JobAnswer> => {
     const { body, caller, env } = call;
     const place = await requireJobPlace(call);
     const asked = jobCallOf(place.adapter, body.method, body.path, body.query);
@@ -100,13 +100,13 @@ function cancelAnswer(
   end: CancelEnd,
   jobId: string,
   { adapter }: JobPlace,
-): PassedAnswer {
+): JobAnswer {
   if (end === "done") return passedAnswer(done(jobId));
   if (end === "ended" && ended !== undefined) return passedAnswer(ended);
   return errorAnswer(adapter, end === "unknown" ? 504 : refused, MESSAGES[end]);
 }
 
-function passedAnswer({ status, body }: CallAnswer): PassedAnswer {
+function passedAnswer({ status, body }: CallAnswer): JobAnswer {
   const headers = new Headers(body === null ? {} : { "Content-Type": "application/json" });
   return { status, headers, bytes: body === null ? null : bytesOf(JSON.stringify(body)) };
 }

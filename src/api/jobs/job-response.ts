@@ -5,7 +5,7 @@ import { isSuccess } from "../../providers/provider-answer.ts";
 import { type Bytes, bytesOf } from "../../security/encoding.ts";
 import { eventsToClient } from "../http/client-stream.ts";
 import { Problem } from "../http/problem.ts";
-import { type PassedAnswer, responseOf } from "./asked-job.ts";
+import { type JobAnswer, responseOf } from "./asked-job.ts";
 import type { AnswerStream, JobRead } from "./read-job.ts";
 
 /** Longest time in milliseconds that a stream of a job's states lasts. */
@@ -27,7 +27,7 @@ const WAIT_PART = 1 / 30;
  */
 export function jobResponse(
   { answer, stream }: JobRead,
-  again: () => Promise<PassedAnswer>,
+  again: () => Promise<JobAnswer>,
 ): Response {
   if (stream === null || !isSuccess(answer)) return responseOf(answer);
   const { headers } = answer;
@@ -46,14 +46,14 @@ export function jobResponse(
  * @param gone aborts when the client has gone away.
  */
 async function* eventsOf(
-  first: PassedAnswer,
+  first: JobAnswer,
   { isLast, gapMs }: AnswerStream,
-  again: () => Promise<PassedAnswer>,
+  again: () => Promise<JobAnswer>,
   gone: AbortSignal,
 ): AsyncGenerator<Bytes, void> {
   const startedAt = Date.now();
   let [known, sentAt] = ["", startedAt];
-  let answer: PassedAnswer | null = first;
+  let answer: JobAnswer | null = first;
   while (answer !== null) {
     const bytes: Bytes | null = isSuccess(answer) ? answer.bytes : null;
     const text: string = bytes === null ? known : new TextDecoder().decode(bytes);
@@ -92,7 +92,7 @@ async function untilGone(ms: number, gone: AbortSignal): Promise<void> {
  * Reads the job again for a stream. A read that fails temporarily returns a 503, of which the stream makes no event.
  * @returns null when the stream must end, because the job no longer exists or its reader may no longer read it.
  */
-async function nextOf(again: () => Promise<PassedAnswer>): Promise<PassedAnswer | null> {
+async function nextOf(again: () => Promise<JobAnswer>): Promise<JobAnswer | null> {
   try {
     const answer = await again();
     return answer.status === 404 || answer.status === 410 ? null : answer;

@@ -22,7 +22,7 @@ import {
   errorAnswer,
   type JobPlace,
   notServed,
-  type PassedAnswer,
+  type JobAnswer,
   questionOf,
   requireJobPlace,
   responseOf,
@@ -161,6 +161,6 @@ async function inForm(place: JobPlace, answer: Promise<Response>): Promise<Respo
   }
 }
 
-function noOutput({ adapter }: JobPlace): PassedAnswer {
+function noOutput({ adapter }: JobPlace): JobAnswer {
   return errorAnswer(adapter, 404, "The job has no such output, or has not ended yet.");
 }

@@ -28,7 +28,7 @@ import {
   hiddenFault,
   type JobPlace,
   notServed,
-  type PassedAnswer,
+  type JobAnswer,
   questionOf,
   requireJobPlace,
   taskOfJob,
@@ -38,7 +38,7 @@ import { submitBaseOf, withRelayLinks } from "./relay-links.ts";
 
 /** Result of a call that reads a job: the response and, if the call asks for one, a stream. */
 export interface JobRead {
-  readonly answer: PassedAnswer;
+  readonly answer: JobAnswer;
   /** The stream that the call asks for, with the response as its first event. Null when the call asks for none. */
   readonly stream: AnswerStream | null;
 }
@@ -56,7 +56,7 @@ const MAX_KEPT = 500;
  * Responses about jobs that this isolate has passed on within the last second, by connection, call and caller. Thanks
  * to them, many readers of one job cause few calls to the Durable Object of its task.
  */
-const recent = isolateCache<PassedAnswer>(MAX_KEPT, SECOND_MS);
+const recent = isolateCache<JobAnswer>(MAX_KEPT, SECOND_MS);
 
 /**
  * Returns the upstream's response to a call of its own API that reads a job, for the operator or the account that has
@@ -103,7 +103,7 @@ export async function readNow(
   place: JobPlace,
   taskId: string,
   read: Omit<ReadCall, "kind">,
-): Promise<PassedAnswer> {
+): Promise<JobAnswer> {
   const answer = await answerOf(call, place, taskId, read);
   if ((answer.bytes?.length ?? 0) <= MAX_KEPT_BYTES) recent.set(keyOf(call, read.target), answer);
   return { ...answer, headers: new Headers(answer.headers) };
@@ -114,7 +114,7 @@ async function answerOf(
   place: JobPlace,
   taskId: string,
   read: Omit<ReadCall, "kind">,
-): Promise<PassedAnswer> {
+): Promise<JobAnswer> {
   const { connection } = place;
   const question = questionOf(place, body, read);
   const reply = await taskClient(env, taskId).readJob(question, caller);
@@ -161,7 +161,7 @@ function accountTextOf(report: Observation | null): readonly string[] {
 function errorOf(
   reply: Exclude<JobReply, { readonly kind: "answer" }>,
   place: JobPlace,
-): PassedAnswer {
+): JobAnswer {
   const { adapter } = place;
   switch (reply.kind) {
     case "unknown_job":

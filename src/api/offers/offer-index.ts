@@ -17,7 +17,8 @@ import { offerBook } from "../../objects/object-names.ts";
 import { callObject, unavailable, unknownAnswer } from "../http/object-call.ts";
 import type { Context } from "../operation.ts";
 
-type OfferContext = Pick<Context, "env" | "runtime">;
+/** What is needed to read the offers of the relay. */
+export type OfferContext = Pick<Context, "env" | "runtime">;
 
 /** Longest time in milliseconds that a request waits for the offers. */
 const READ_TIMEOUT_MS = 10 * SECOND_MS;

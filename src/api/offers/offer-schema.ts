@@ -1,6 +1,7 @@
 import { isOfBody } from "../../core/offers/limit-pointer.ts";
 import type { Limit } from "../../core/offers/offer.ts";
 import type { ObjectSchema } from "../../core/offers/tool-schema.ts";
+import { namesIn } from "../../core/pointer.ts";
 
 /** A JSON Schema (https://json-schema.org/draft/2020-12) with the keywords by which offers describe a value. */
 export interface JsonSchema {
@@ -131,10 +132,4 @@ function bound(keyword: "minimum" | "maximum", value: number): JsonSchema {
 function typeOf(values: NonNullable<Limit["values"]>): JsonSchema["type"] {
   const types = ["string", "number", "boolean"] as const;
   return types.find((type) => values.every((value) => typeof value === type));
-}
-
-/** Returns the member names of which a JSON Pointer (RFC 6901) consists, unescaped. */
-export function namesIn(pointer: string): readonly string[] {
-  const names = pointer.split("/").slice(1);
-  return names.map((name) => name.replaceAll("~1", "/").replaceAll("~0", "~"));
 }

@@ -3,7 +3,7 @@ import type { StoredOffer } from "../../core/offers/book-change.ts";
 import type { Offer, OfferFault } from "../../core/offers/offer.ts";
 import { toSeconds } from "../../core/time.ts";
 import { optional } from "../../core/views/optional.ts";
-import { jsonPointer } from "../http/body.ts";
+import { jsonPointer } from "../../core/pointer.ts";
 import type { Issue } from "../http/problem.ts";
 
 /** An offer as operators see it. */

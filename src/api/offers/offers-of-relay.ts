@@ -3,10 +3,7 @@ import type { Offer } from "../../core/offers/offer.ts";
 import { type VisibleOffer, visibleOffers } from "../../core/offers/visible-offers.ts";
 import { accountOf, type Caller } from "../../objects/task/caller.ts";
 import { tagsOfAccount } from "../accounts/account-client.ts";
-import type { Context } from "../operation.ts";
-import { offerIndex } from "./offer-index.ts";
-
-type OfferContext = Pick<Context, "env" | "runtime">;
+import { type OfferContext, offerIndex } from "./offer-index.ts";
 
 /** Returns the offers of the relay: those of the variable `OFFERS` or, if it is not set, the stored ones. */
 export async function offersOfRelay(context: OfferContext): Promise<OfferList> {

@@ -8,12 +8,10 @@ import { callObject } from "../http/object-call.ts";
 import { Problem } from "../http/problem.ts";
 import { Flag, pageLimit } from "../http/query.ts";
 import { routeOf } from "../http/route.ts";
-import { type Context, NoBody, NoQuery, operation } from "../operation.ts";
-import { knownOffer, offerIndex } from "./offer-index.ts";
+import { NoBody, NoQuery, operation } from "../operation.ts";
+import { knownOffer, type OfferContext, offerIndex } from "./offer-index.ts";
 import { ownOffers } from "./own-offers.ts";
 import { changeView, etagOf, offerView, type ShownOffer } from "./offer-view.ts";
-
-type OfferContext = Pick<Context, "env" | "runtime">;
 
 /**
  * Schema of the query of `GET /v1/offers`. The cursor is the name of the last offer of the previous page. With `disabled`

@@ -8,11 +8,11 @@ import type { Caller } from "../../objects/task/caller.ts";
 import { submitAdapterOf } from "../../providers/submit-target.ts";
 import { AccountId } from "../http/fields.ts";
 import { invalidRequest, type Issue, Problem } from "../http/problem.ts";
-import type { Context } from "../operation.ts";
 import { placeRefusal } from "../submit/offer-decision.ts";
 import { prepareCall, type SubmitPlace } from "../submit/prepared-call.ts";
 import { requireConnection } from "../submit/submit-place.ts";
 import { UpstreamCall } from "../submit/upstream-call.ts";
+import type { OfferContext } from "./offer-index.ts";
 import { buyerOf } from "./offers-of-relay.ts";
 
 /** Schema of a submission that is tried, and not made. */
@@ -59,7 +59,7 @@ export async function tryOffer(
   offer: Offer,
   others: readonly Offer[],
   trial: Trial,
-  context: Pick<Context, "env" | "runtime">,
+  context: OfferContext,
 ): Promise<TrialOutcome> {
   const path = trial.path ?? offer.path;
   if (path === null) {
@@ -98,7 +98,7 @@ function refusal(code: string, detail: string) {
 function placeOf(
   { connection: name }: Offer,
   path: string,
-  { runtime }: Pick<Context, "runtime">,
+  { runtime }: Pick<OfferContext, "runtime">,
 ): SubmitPlace {
   const connection = requireConnection(name, runtime.config, true);
   const adapter = submitAdapterOf(connection);

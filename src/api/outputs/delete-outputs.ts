@@ -1,13 +1,11 @@
 import type { Env } from "../../env.ts";
 import type { Caller } from "../../objects/task/caller.ts";
+import { OUTPUT_NUMBER } from "../../security/output-link.ts";
 import { unavailable } from "../http/object-call.ts";
 import { routeOf } from "../http/route.ts";
 import { NoBody, NoQuery, operation } from "../operation.ts";
 import { invalidRequest } from "../http/problem.ts";
 import { accepted, taskClient } from "../tasks/task-client.ts";
-
-/** Pattern of the number of an output, as the path of a request contains it. */
-const NUMBER = /^[1-9]\d{0,3}$/;
 
 /** Deletes all outputs of a task that have links of the relay: the copies are deleted, and then the links are refused. */
 export const deleteOutputs = operation(
@@ -21,7 +19,7 @@ const deleteOutput = operation(
   "deleteOutput",
   { access: "outputs", params: ["id", "output"], query: NoQuery, body: NoBody },
   async ({ env, params: { id, output }, caller }) => {
-    if (!NUMBER.test(output)) {
+    if (!OUTPUT_NUMBER.test(output)) {
       const message = "must be the place of the output in output.urls, counted from 1";
       throw invalidRequest([{ path: "/output", message }]);
     }

@@ -1,3 +1,4 @@
+import { sum } from "../../core/sum.ts";
 import { JOB_BOUNDS_MS } from "../../index-db/buckets.ts";
 import type { Count, Summed } from "../../index-db/count-kinds.ts";
 import type { StepJobFailure, StepJobTime, StepSum } from "../../index-db/step-counts.ts";
@@ -17,7 +18,7 @@ interface FailureCount {
 export function tasksView(rows: readonly Counted[], failures: readonly FailureCount[]) {
   const failed = sumOf(rows, "status", "failed");
   return {
-    total: rows.reduce((total, { tasks }) => total + tasks, 0),
+    total: sum(rows.map(({ tasks }) => tasks)),
     pending: sumOf(rows, "status", "pending"),
     processing: sumOf(rows, "status", "processing"),
     completed: sumOf(rows, "status", "completed"),
@@ -32,9 +33,9 @@ export function tasksView(rows: readonly Counted[], failures: readonly FailureCo
 function failuresView(failed: number, counts: readonly FailureCount[]) {
   const known = counts.filter(({ category }) => category !== "");
   const sums = [...Map.groupBy(known, ({ category }) => category)].map(
-    ([category, group]) => [category, group.reduce((sum, { tasks }) => sum + tasks, 0)] as const,
+    ([category, group]) => [category, sum(group.map(({ tasks }) => tasks))] as const,
   );
-  const unknown = failed - sums.reduce((sum, [, tasks]) => sum + tasks, 0);
+  const unknown = failed - sum(sums.map(([, tasks]) => tasks));
   return Object.fromEntries(unknown > 0 ? [...sums, ["unknown", unknown] as const] : sums);
 }
 
@@ -47,14 +48,14 @@ export function callbacksView(rows: readonly Counted[]) {
     paused: sumOf(rows, "callback", "paused"),
     delivered: sumOf(rows, "callback", "delivered"),
     failed: sumOf(rows, "callback", "failed"),
-    attempts: rows.reduce((total, { attempts }) => total + attempts, 0),
+    attempts: sum(rows.map(({ attempts }) => attempts)),
   };
 }
 
 /** Returns the credits that were charged for tasks, by what has become of them. */
 export function creditsView(sums: readonly Omit<StepSum, "hour">[]) {
   const of = (column: Summed) =>
-    sums.reduce((total, sum) => total + (sum.column === column ? sum.value : 0), 0);
+    sum(sums.filter((row) => row.column === column).map(({ value }) => value));
   return {
     held: of("credits_held"),
     earned: of("credits_earned"),
@@ -83,7 +84,7 @@ export function jobsView(
       failed[category] = (failed[category] ?? 0) + tasks;
     return {
       provider,
-      completed: buckets.reduce((total, tasks) => total + tasks, 0),
+      completed: sum(buckets),
       failures: failed,
       times: buckets,
     };

@@ -6,7 +6,7 @@ import { REFUSAL_CLASSES } from "../../core/record/refusal.ts";
 import { FAILURE_CATEGORIES } from "../../core/record/upstream.ts";
 import { hostOf } from "../../core/url.ts";
 import { accountOf, type Caller } from "../../objects/task/caller.ts";
-import { jsonPointer } from "../http/body.ts";
+import { jsonPointer } from "../../core/pointer.ts";
 import { invalidRequest } from "../http/problem.ts";
 import { Flag, pageLimit, wholeNumber } from "../http/query.ts";
 import { AccountId } from "../http/fields.ts";

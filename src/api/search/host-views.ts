@@ -1,4 +1,5 @@
 import { HOUR_MS, toSeconds } from "../../core/time.ts";
+import { sum } from "../../core/sum.ts";
 import type { HostCount } from "../../index-db/step-counts.ts";
 import type { TroubledTask } from "../../index-db/troubled-tasks.ts";
 import { ratio } from "./count-views.ts";
@@ -97,10 +98,7 @@ function hostView(
       paused: sumOf(rows, "paused"),
     },
     success_rate: ratio(delivered, delivered + failed),
-    attempts_per_callback: ratio(
-      ended.reduce((sum, { attempts }) => sum + attempts, 0),
-      delivered + failed,
-    ),
+    attempts_per_callback: ratio(sum(ended.map(({ attempts }) => attempts)), delivered + failed),
     failing: failing === undefined ? null : failingView(failing),
     paused_until: pausedUntil === undefined ? null : toSeconds(pausedUntil),
     last_failed_at: lastFailed,
@@ -188,5 +186,5 @@ function timeOf(times: readonly number[], choose: (...times: number[]) => number
 }
 
 function total(rows: readonly HostCount[]): number {
-  return rows.reduce((sum, { callback, tasks }) => sum + (callback === "" ? 0 : tasks), 0);
+  return sum(rows.map(({ callback, tasks }) => (callback === "" ? 0 : tasks)));
 }

@@ -1,4 +1,5 @@
 import { OUTCOMES } from "../../core/record/outcome.ts";
+import { sum } from "../../core/sum.ts";
 import type { TotalName } from "../../index-db/count-kinds.ts";
 import { foundLateOf, type Histogram } from "../../index-db/found-late.ts";
 import type { Statistics } from "../../index-db/statistics-shape.ts";
@@ -26,7 +27,7 @@ interface Deployment {
 export function metricsOf(found: Statistics, now: number, deployment: Deployment): Family[] {
   const { histograms, backlog, overdue, submitUnknown, copies } = found;
   const { counts: lags, totalMs } = histograms.index;
-  const indexed = lags.reduce((sum, count) => sum + count, 0);
+  const indexed = sum(lags);
   return [
     gauge("build_info", "Version of the Worker.", 1, { version: deployment.version ?? "" }),
     gauge("paused", "1 while PAUSED is set.", deployment.isPaused ? 1 : 0),
@@ -70,30 +71,33 @@ export function metricsOf(found: Statistics, now: number, deployment: Deployment
 }
 
 function counters({ totals }: Statistics): readonly Family[] {
-  const sum = (name: TotalName) =>
-    totals.reduce((total, row) => (row.name === name ? total + row.value : total), 0);
+  const totalOf = (name: TotalName) =>
+    sum(totals.map((row) => (row.name === name ? row.value : 0)));
   const ended = (status: "completed" | "failed") => ({
     labels: { status },
-    value: sum(`ended.${status}`),
+    value: totalOf(`ended.${status}`),
   });
   return [
-    counter("accepted", "Tasks counted.", { labels: {}, value: sum("accepted") }),
+    counter("accepted", "Tasks counted.", { labels: {}, value: totalOf("accepted") }),
     counter("ended", "Tasks that ended, by status.", ended("completed"), ended("failed")),
     counter(
       "callback_attempts",
       "Attempts of callbacks, by outcome.",
-      ...OUTCOMES.map((outcome) => ({ labels: { outcome }, value: sum(`outcome.${outcome}`) })),
+      ...OUTCOMES.map((outcome) => ({ labels: { outcome }, value: totalOf(`outcome.${outcome}`) })),
     ),
-    counter("refunds", "Tasks whose credits were refunded.", { labels: {}, value: sum("refunds") }),
+    counter("refunds", "Tasks whose credits were refunded.", {
+      labels: {},
+      value: totalOf("refunds"),
+    }),
     counter(
       "output_copies",
       "Copies of outputs that were made, and those given up.",
-      { labels: { outcome: "kept" }, value: sum("outputs.kept") },
-      { labels: { outcome: "lost" }, value: sum("outputs.lost") },
+      { labels: { outcome: "kept" }, value: totalOf("outputs.kept") },
+      { labels: { outcome: "lost" }, value: totalOf("outputs.lost") },
     ),
     counter("output_bytes", "Bytes of copies that were made.", {
       labels: {},
-      value: sum("outputs.bytes"),
+      value: totalOf("outputs.bytes"),
     }),
   ];
 }
@@ -105,30 +109,24 @@ function countsOfWindow(found: Statistics): readonly Family[] {
     ({ callback }) => callback === "delivered" || callback === "failed",
   );
   return [
-    {
-      type: "gauge",
-      name: "task_relay_tasks",
-      help: "Tasks that ended, by status and model.",
-      samples: ended.map(({ status, model, tasks: value }) => ({
-        labels: { status, model },
-        value,
-      })),
-    },
-    {
-      type: "gauge",
-      name: "task_relay_callbacks",
-      help: "Callbacks that settled, by outcome and host.",
-      samples: settled.map(({ callback: outcome, host, tasks: value }) => ({
+    gauges(
+      "tasks",
+      "Tasks that ended, by status and model.",
+      ended.map(({ status, model, tasks: value }) => ({ labels: { status, model }, value })),
+    ),
+    gauges(
+      "callbacks",
+      "Callbacks that settled, by outcome and host.",
+      settled.map(({ callback: outcome, host, tasks: value }) => ({
         labels: { outcome, host },
         value,
       })),
-    },
-    {
-      type: "gauge",
-      name: "task_relay_attempts",
-      help: "Attempts of settled callbacks, by host.",
-      samples: settled.map(({ host, attempts: value }) => ({ labels: { host }, value })),
-    },
+    ),
+    gauges(
+      "attempts",
+      "Attempts of settled callbacks, by host.",
+      settled.map(({ host, attempts: value }) => ({ labels: { host }, value })),
+    ),
   ];
 }
 
@@ -148,8 +146,13 @@ function bounded<
   return counts.map((count) => (named.has(count[key]) ? count : { ...count, [key]: "*" }));
 }
 
+/** Returns a metric that can fall, with all its values. */
+export function gauges(name: string, help: string, samples: readonly Sample<number>[]): Family {
+  return { type: "gauge", name: `task_relay_${name}`, help, samples };
+}
+
 function gauge(name: string, help: string, value: number, labels: Sample["labels"] = {}): Family {
-  return { type: "gauge", name: `task_relay_${name}`, help, samples: [{ labels, value }] };
+  return gauges(name, help, [{ labels, value }]);
 }
 
 function histogram(name: string, help: string, value: Histogram): Family {

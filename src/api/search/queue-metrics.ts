@@ -1,4 +1,5 @@
 import type { ConnectionQueue } from "../health/queue-health.ts";
+import { gauges } from "./metrics.ts";
 import type { Family, Sample } from "./metrics-text.ts";
 
 /**
@@ -13,27 +14,27 @@ export function queueMetrics(queues: readonly ConnectionQueue[], now: number): r
       return value === null ? [] : [{ labels: { connection: queue.connection.name }, value }];
     });
   return [
-    gauge(
+    gauges(
       "places_permitted",
       "Jobs that a connection may have in flight.",
       each(({ connection }) => connection.inFlight),
     ),
-    gauge(
+    gauges(
       "places_held",
       "Jobs that a connection has in flight.",
       each(({ state }) => state.held),
     ),
-    gauge(
+    gauges(
       "queue_waiting",
       "Submissions that wait for a place.",
       each(({ state }) => state.waiting),
     ),
-    gauge(
+    gauges(
       "queue_oldest_seconds",
       "Wait of the submission that has waited longest for a place.",
       each(({ state }) => Math.max(now - (state.oldestSince ?? now), 0) / 1000),
     ),
-    gauge(
+    gauges(
       "queue_wait_seconds",
       "Waits of the submissions that got the latest places.",
       queues.flatMap(waitsOf),
@@ -48,8 +49,4 @@ function waitsOf({ connection, state: { waitMs } }: ConnectionQueue): readonly S
     labels: { connection: connection.name, quantile },
     value: ms / 1000,
   }));
-}
-
-function gauge(name: string, help: string, samples: readonly Sample<number>[]): Family {
-  return { type: "gauge", name: `task_relay_${name}`, help, samples };
 }

@@ -1,5 +1,6 @@
+import { sum } from "../../core/sum.ts";
 import * as z from "zod/mini";
-import { BOUNDS_MS, quantiles } from "../../index-db/buckets.ts";
+import { addUp, quantiles } from "../../index-db/buckets.ts";
 import { EnvCache } from "../../lib/isolate-cache.ts";
 import { NoBody, operation } from "../operation.ts";
 import { ratio } from "./count-views.ts";
@@ -74,14 +75,16 @@ async function readRange(counting: ReturnType<typeof series>) {
  * nothing was counted from which it could be computed.
  */
 export function totalsOf(steps: readonly Step[]) {
-  const sum = (of: (step: Step) => number) => steps.reduce((total, step) => total + of(step), 0);
-  const delivered = sum(({ callbacks }) => callbacks.delivered);
-  const failed = sum(({ callbacks }) => callbacks.failed);
-  const attempts = sum(({ callbacks }) => callbacks.attempts);
-  const ended = sum(({ callbacks }) => callbacks.delivered + callbacks.failed + callbacks.sending);
+  const total = (of: (step: Step) => number) => sum(steps.map(of));
+  const delivered = total(({ callbacks }) => callbacks.delivered);
+  const failed = total(({ callbacks }) => callbacks.failed);
+  const attempts = total(({ callbacks }) => callbacks.attempts);
+  const ended = total(
+    ({ callbacks }) => callbacks.delivered + callbacks.failed + callbacks.sending,
+  );
   const { p50, p95, p99 } = quantiles(addUp(steps.map(({ latency }) => latency.first_attempt)));
   return {
-    tasks: sum(({ tasks }) => tasks.total),
+    tasks: total(({ tasks }) => tasks.total),
     delivered,
     failed,
     success_rate: ratio(delivered, delivered + failed),
@@ -89,9 +92,9 @@ export function totalsOf(steps: readonly Step[]) {
     outcomes: sumsOf(steps.map(({ callbacks }) => callbacks.outcomes)),
     failures: sumsOf(steps.map(({ tasks }) => tasks.failures)),
     credits: {
-      held: sum(({ credits }) => credits.held),
-      earned: sum(({ credits }) => credits.earned),
-      refunded: sum(({ credits }) => credits.refunded),
+      held: total(({ credits }) => credits.held),
+      earned: total(({ credits }) => credits.earned),
+      refunded: total(({ credits }) => credits.refunded),
     },
     first_attempt_ms: p50 === null || p95 === null || p99 === null ? null : { p50, p95, p99 },
   };
@@ -101,13 +104,7 @@ export function totalsOf(steps: readonly Step[]) {
 function sumsOf(parts: readonly Readonly<Record<string, number>>[]): Record<string, number> {
   const groups = Map.groupBy(parts.flatMap(Object.entries<number>), ([name]) => name);
   const sums = [...groups].map(
-    ([name, group]) => [name, group.reduce((sum, [, each]) => sum + each, 0)] as const,
+    ([name, group]) => [name, sum(group.map(([, each]) => each))] as const,
   );
   return Object.fromEntries(sums);
-}
-
-function addUp(histograms: readonly (readonly number[])[]): readonly number[] {
-  return BOUNDS_MS.concat(Infinity).map((_, bucket) =>
-    histograms.reduce((sum, histogram) => sum + (histogram[bucket] ?? 0), 0),
-  );
 }

@@ -1,6 +1,7 @@
 import * as z from "zod/mini";
 import { OUTCOMES } from "../../core/record/outcome.ts";
-import { toSeconds } from "../../core/time.ts";
+import { DAY_S, HOUR_S, toSeconds } from "../../core/time.ts";
+import { sum } from "../../core/sum.ts";
 import { BOUNDS_MS, JOB_BOUNDS_MS, type Measure } from "../../index-db/buckets.ts";
 import { countedAt } from "../../index-db/index-state.ts";
 import { type StepCounts, type StepOutcome, stepCounts } from "../../index-db/step-counts.ts";
@@ -15,7 +16,6 @@ import { QueryTimeS } from "./filters.ts";
 import { queryIndex, requireIndex } from "./query-index.ts";
 import { recentCounts } from "./recent-counts.ts";
 
-const HOUR_S = 3600;
 const DEFAULT_STEPS = { 3600: 25, 86400: 30 } as const;
 const MAX_STEPS = 200;
 
@@ -72,7 +72,7 @@ export async function series(env: Env, shards: Shards, query: SeriesQuery) {
  * @throws Problem `invalid_request` when the range is empty or has more than 200 steps.
  */
 function stepsOf(given: SeriesQuery, nowS: number): Steps {
-  const step = given.step === "3600" ? HOUR_S : 24 * HOUR_S;
+  const step = given.step === "3600" ? HOUR_S : DAY_S;
   const until = given.until ?? nowS + 1;
   const end = Math.ceil(until / step) * step;
   const since = given.since ?? Math.max(0, end - DEFAULT_STEPS[given.step] * step);
@@ -134,7 +134,7 @@ function seriesOf(
 function outcomesView(rows: readonly StepOutcome[]): Readonly<Record<string, number>> {
   const sums = OUTCOMES.map((outcome) => {
     const ended = rows.filter((row) => row.outcome === outcome);
-    return [outcome, ended.reduce((total, { attempts }) => total + attempts, 0)] as const;
+    return [outcome, sum(ended.map(({ attempts }) => attempts))] as const;
   });
   return Object.fromEntries(sums.filter(([, attempts]) => attempts > 0));
 }

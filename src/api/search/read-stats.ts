@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
-import { toSeconds } from "../../core/time.ts";
+import { HOUR_S, toSeconds } from "../../core/time.ts";
+import { sum } from "../../core/sum.ts";
 import { quantiles } from "../../index-db/buckets.ts";
 import { type FoundLate, foundLateOf } from "../../index-db/found-late.ts";
 import { statistics } from "../../index-db/read-statistics.ts";
@@ -12,7 +13,6 @@ import { ratio } from "./count-views.ts";
 import { queryIndex, requireIndex } from "./query-index.ts";
 import { QueryTimeS } from "./filters.ts";
 
-const HOUR_S = 3600;
 const DEFAULT_HOURS = 24;
 const TOP_HOSTS = 10;
 
@@ -63,10 +63,7 @@ function viewOf(found: Statistics, now: number) {
     callbacks: {
       ...callbacks,
       success_rate: ratio(delivered, delivered + failed),
-      attempts_per_callback: ratio(
-        ended.reduce((sum, { attempts }) => sum + attempts, 0),
-        total(ended),
-      ),
+      attempts_per_callback: ratio(sum(ended.map(({ attempts }) => attempts)), total(ended)),
     },
     credits: {
       held: sums.credits_held,
@@ -97,7 +94,7 @@ function ageView({ tasks, oldestAt }: Statistics["backlog"], now: number) {
 }
 
 function foundLateView({ provider, foundBy, histogram }: FoundLate) {
-  const tasks = histogram.counts.reduce((sum, count) => sum + count, 0);
+  const tasks = sum(histogram.counts);
   const head = { provider: provider === "" ? null : provider, found_by: foundBy, tasks };
   return { ...head, mean: Math.round(histogram.totalMs / tasks), ...quantiles(histogram.counts) };
 }
@@ -130,5 +127,5 @@ function sumBy<T extends { readonly tasks: number }>(
 }
 
 function total(counts: readonly { readonly tasks: number }[]): number {
-  return counts.reduce((sum, { tasks }) => sum + tasks, 0);
+  return sum(counts.map(({ tasks }) => tasks));
 }

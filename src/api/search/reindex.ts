@@ -1,11 +1,12 @@
 import * as z from "zod/mini";
+import { callTasks } from "../../objects/task/call-tasks.ts";
 import { taskObject } from "../../objects/task/task-stub.ts";
 import { json } from "../http/answer.ts";
 import { callObject } from "../http/object-call.ts";
+import { Problem } from "../http/problem.ts";
 import { routeOf } from "../http/route.ts";
 import { NoQuery, operation } from "../operation.ts";
 import { listOf, TaskId } from "../http/fields.ts";
-import { callTasks } from "./call-tasks.ts";
 import { requireIndex } from "./query-index.ts";
 
 const Ids = z.strictObject({ ids: listOf(TaskId, 500) });
@@ -16,10 +17,14 @@ const reindex = operation(
   { access: "operate", query: NoQuery, body: Ids },
   async ({ env, runtime, body: { ids } }) => {
     requireIndex(env, runtime);
-    const outcomes = await callTasks(ids, async (id) => {
-      const createdAt = await callObject(() => taskObject(env, id).rewriteIndexRow());
-      return createdAt === null ? "unknown" : "indexed";
-    });
+    const outcomes = await callTasks(
+      ids.map((id) => ({ id })),
+      async ({ id }) => {
+        const createdAt = await callObject(() => taskObject(env, id).rewriteIndexRow());
+        return createdAt === null ? "unknown" : "indexed";
+      },
+      (error) => error instanceof Problem,
+    );
     const count = (outcome: (typeof outcomes)[number]) =>
       outcomes.filter((one) => one === outcome).length;
     const failed = count("failed") + count("unasked");

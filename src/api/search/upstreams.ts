@@ -1,6 +1,8 @@
+import { HOUR_S } from "../../core/time.ts";
+import { sum } from "../../core/sum.ts";
 import type { PlacesOfConnection } from "./read-problems.ts";
 import type { RangeSeries } from "./range-series.ts";
-import { quantile } from "../../index-db/buckets.ts";
+import { addUp, quantile } from "../../index-db/buckets.ts";
 
 type Step = Pick<RangeSeries["steps"][number], "jobs">;
 type Jobs = Step["jobs"][number];
@@ -19,7 +21,6 @@ const FAILING = { jobs: 3, share: 0.1 };
  * completed jobs.
  */
 const SLOW = { hours: 3, days: 1, ratio: 1.5, jobs: 5 };
-const HOUR_S = 3600;
 
 /** Ended jobs of one connection in one hour or day. */
 interface UpstreamStep {
@@ -82,7 +83,7 @@ function jobsOf(
   { steps, step_s: stepS, job_bounds_ms: bounds }: Parameters<typeof upstreamsOf>[0],
 ) {
   const own = steps.map(({ jobs }) => jobs.find(({ provider }) => provider === name));
-  const timesOf = (part: typeof own) => addUp(part.flatMap((jobs) => jobs ?? []));
+  const timesOf = (part: typeof own) => addUp(part.map((jobs) => jobs?.times ?? []));
   const times = timesOf(own);
   const [completed, failed] = [sum(times), sum(own.map(failedOf))];
   const latest = stepS === HOUR_S ? SLOW.hours : SLOW.days;
@@ -119,15 +120,4 @@ function failedOf(jobs: Jobs | undefined): number {
 
 function failedByCallerOf(jobs: Jobs | undefined): number {
   return sum(Object.values(jobs?.failures ?? {})) - failedOf(jobs);
-}
-
-function addUp(parts: readonly Jobs[]): readonly number[] {
-  const buckets = Math.max(0, ...parts.map(({ times }) => times.length));
-  return Array.from({ length: buckets }, (_, bucket) =>
-    sum(parts.map(({ times }) => times[bucket] ?? 0)),
-  );
-}
-
-function sum(numbers: readonly number[]): number {
-  return numbers.reduce((total, number) => total + number, 0);
 }

@@ -1,6 +1,7 @@
 import * as z from "zod/mini";
 import { type UnsettledTask, unsettledTasks } from "../../index-db/open-tasks.ts";
 import { log } from "../../lib/log.ts";
+import { callTasks } from "../../objects/task/call-tasks.ts";
 import { keyNameOf } from "../../objects/task/caller.ts";
 import { taskObject } from "../../objects/task/task-stub.ts";
 import type { Env } from "../../env.ts";
@@ -8,7 +9,6 @@ import { json } from "../http/answer.ts";
 import { listOf, optional, TaskId } from "../http/fields.ts";
 import { routeOf } from "../http/route.ts";
 import { NoQuery, operation } from "../operation.ts";
-import { callTasks } from "./call-tasks.ts";
 import { queryIndex, requireIndex } from "./query-index.ts";
 
 const MAX_IDS = 500;
@@ -61,7 +61,12 @@ const wakeTasks = operation(
   { access: "operate", query: NoQuery, body: WakeOrder },
   async ({ env, runtime, caller, body: { ids, cursor } }) => {
     if (ids !== null) {
-      const { woken, unknown, failed, unasked } = countsOf(await wake(env, ids));
+      const { woken, unknown, failed, unasked } = countsOf(
+        await wake(
+          env,
+          ids.map((id) => ({ id })),
+        ),
+      );
       const counts = { woken, unknown, failed: failed + unasked };
       log({ event: "tasks.wake", ...counts, by: keyNameOf(caller) });
       return { ...counts, next_cursor: null };
@@ -69,10 +74,7 @@ const wakeTasks = operation(
     const shards = requireIndex(env, runtime);
     const after = cursor ?? START;
     const page = await queryIndex(() => unsettledTasks(shards, after, MAX_IDS));
-    const outcomes = await wake(
-      env,
-      page.map(({ id }) => id),
-    );
+    const outcomes = await wake(env, page);
     const { woken, unknown, failed } = countsOf(outcomes);
     log({ event: "tasks.wake", woken, unknown, failed, by: keyNameOf(caller) });
     const next = endOf(page, outcomes, after);
@@ -90,8 +92,10 @@ type Outcomes = Awaited<ReturnType<typeof wake>>;
  * Wakes tasks: each task's object sets the task's alarm again, in case it was lost, and starts the work that is due. A
  * task whose object cannot be reached has the outcome `failed`, and the other tasks are woken all the same.
  */
-function wake(env: Env, ids: readonly string[]) {
-  return callTasks(ids, async (id) => ((await taskObject(env, id).wake()) ? "woken" : "unknown"));
+function wake(env: Env, tasks: readonly { readonly id: string }[]) {
+  return callTasks(tasks, async ({ id }) =>
+    (await taskObject(env, id).wake()) ? "woken" : "unknown",
+  );
 }
 
 /**

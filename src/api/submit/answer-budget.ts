@@ -1,4 +1,4 @@
-import { type BudgetPart, SharedBudget } from "../../lib/shared-budget.ts";
+import { type BudgetPart, SharedBudget, whenFree } from "../../lib/shared-budget.ts";
 import { MAX_SENT_MS } from "../http/client-stream.ts";
 
 const MIB = 1024 * 1024;
@@ -12,7 +12,6 @@ const MAX_HELD_BYTES = 32 * MIB;
  * enough for two of the largest.
  */
 const MAX_HELD_BYTES_OF_ACCOUNT = 16 * MIB;
-const LOOK_AGAIN_MS = 20;
 
 const held = new SharedBudget(MAX_HELD_BYTES, MAX_HELD_BYTES_OF_ACCOUNT);
 
@@ -45,10 +44,7 @@ export class AnswerReservation {
    * @throws the reason of the abort when `signal` aborts first.
    */
   async take(maxBytes: number, signal: AbortSignal): Promise<void> {
-    while (this.#part.resize(maxBytes) !== null) {
-      signal.throwIfAborted();
-      await scheduler.wait(LOOK_AGAIN_MS);
-    }
+    await whenFree(this.#part, maxBytes, signal);
     this.#isTaken = true;
   }
 

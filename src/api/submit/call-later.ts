@@ -1,6 +1,7 @@
 import type { StoredCall } from "../../objects/call/call-plan.ts";
 import type { TaskReply } from "../../objects/task/reply.ts";
 import { bytesOf } from "../../security/encoding.ts";
+import { RETRY_AFTER_S } from "../tasks/read-task.ts";
 import { bringOutcome } from "./bring-outcome.ts";
 import type { CustomerCredential } from "./customer-credential.ts";
 import { queueFull, registeredBefore } from "./call-place.ts";
@@ -10,9 +11,6 @@ import { registeredTask } from "./registered-task.ts";
 import { sentHeaders } from "./sent-headers.ts";
 import type { SubmissionPlan, SubmitCall } from "./submission-plan.ts";
 import { statusUrlOf, type Submitted } from "./submitted.ts";
-
-/** Seconds after which a client is asked to look at the task of a call that has not ended. */
-const RETRY_AFTER_S = "5";
 
 /**
  * Stores the call of a submission whose client does not wait for the upstream's response, registers its task, and lets

@@ -24,7 +24,7 @@ import { queuesFor } from "./submit-place.ts";
 import type { Submitted } from "./submitted.ts";
 
 /** An attempt to send the call of a submission, after its outcome is known and before the caller gets an answer. */
-export interface SentAttempt {
+export interface CallAttempt {
   /** Outcome of the attempt. Null while it is not known yet, because an object goes on with the call. */
   readonly outcome: SubmitOutcome | null;
   /** True when the task and the queue have been told already that this attempt was refused. */
@@ -45,7 +45,7 @@ export type Send = (
   task: TaskReply,
   submitCall: SubmitCall,
   place: GrantedPlace | null,
-) => Promise<SentAttempt>;
+) => Promise<CallAttempt>;
 
 /**
  * Registers the task of a submission whose caller waits, after a place was asked for it.

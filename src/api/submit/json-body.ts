@@ -4,6 +4,7 @@
  * never held as a tree of objects, because many small values would take many times the memory of their text.
  */
 import { isLongInteger, type JsonValue } from "../../core/json.ts";
+import { nameOfSegment } from "../../core/pointer.ts";
 import { linkDigest, MAX_INPUT_LINKS } from "../../core/record/input-links.ts";
 import { MAX_OUTPUT_URL_CHARS } from "../../core/record/upstream.ts";
 import { failure, type Result, success } from "../../core/result.ts";
@@ -417,7 +418,7 @@ function requireSettable(
 ): void {
   let member: Member | undefined = root;
   for (const segment of segmentsOf(pointer)) {
-    member = member.members.get(nameOf(segment));
+    member = member.members.get(nameOfSegment(segment));
     if (member === undefined) throw new Error(`${pointer} was not watched`);
     if (member.pointer !== pointer && texts.has(member.pointer)) {
       throw new Error(`${pointer} is inside of ${member.pointer}, which is set too`);
@@ -453,7 +454,7 @@ function memberAt(pointer: string): ScannedMember {
  * among them yet.
  */
 function memberIn(parent: ScannedMember, segment: string): ScannedMember {
-  const name = nameOf(segment);
+  const name = nameOfSegment(segment);
   const known = parent.members.get(name);
   if (known !== undefined) return known;
   const pointer = `${parent.pointer}/${segment}`;
@@ -471,10 +472,6 @@ function memberIn(parent: ScannedMember, segment: string): ScannedMember {
 function segmentsOf(pointer: string): readonly string[] {
   if (!/^(?:\/(?:[^~/]|~[01])*)+$/.test(pointer)) throw new Error(`${pointer} is no JSON Pointer`);
   return pointer.slice(1).split("/");
-}
-
-function nameOf(segment: string): string {
-  return segment.replaceAll("~1", "/").replaceAll("~0", "~");
 }
 
 /**

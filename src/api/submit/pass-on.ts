@@ -14,7 +14,7 @@ import type { GrantedPlace } from "../../objects/queue/queue-row.ts";
 import { answered } from "./answered.ts";
 import { bringOutcome } from "./bring-outcome.ts";
 import { storedCallOf } from "./call-later.ts";
-import type { SentAttempt } from "./call-place.ts";
+import type { CallAttempt } from "./call-place.ts";
 import { passedHeaders } from "./sent-headers.ts";
 import type { SubmissionPlan, SubmitCall } from "./submission-plan.ts";
 import { statusUrlOf, unknownOutcome } from "./submitted.ts";
@@ -36,7 +36,7 @@ export async function passOn(
   registered: TaskReply,
   submitCall: SubmitCall,
   place: GrantedPlace | null,
-): Promise<SentAttempt> {
+): Promise<CallAttempt> {
   const { event } = plan;
   const passed = await passedAnswer(plan, registered, submitCall, place);
   const going = { outcome: null, isReported: false, drop: () => undefined };
@@ -63,7 +63,7 @@ function wholeAttempt(
   registered: TaskReply,
   submitCall: SubmitCall,
   place: GrantedPlace | null,
-): SentAttempt {
+): CallAttempt {
   const { event, submissionId } = plan;
   const { outcome } = passed;
   const isOpen = place !== null && mayBeSentAgain(outcome);

@@ -271,6 +271,11 @@ function hookField(place: SubmitPlace): string {
   return hookParametersOf(place)?.parameter ?? "";
 }
 
+/** Returns the path by which an error names the provider's own hook field. */
+export function hookPathOf(place: SubmitPlace): string {
+  return pointerOf(hookField(place));
+}
+
 function isInQuery(place: SubmitPlace): boolean {
   return hookField(place).startsWith("?");
 }
@@ -288,9 +293,12 @@ function takesHookUrl(place: SubmitPlace, ownHookUrl: string | null): boolean {
   return hooks.assurance !== "body-signed" || areHooksVerified(connection);
 }
 
-/** Returns the JSON Pointer of a field in the adapter's notation, e.g. `/a/b` for `a.b` and for `a.b[]`. */
+/**
+ * Returns the place of a field in the adapter's notation: the JSON Pointer `/a/b` for `a.b` and for `a.b[]`, and `/name`
+ * for the parameter `?name`.
+ */
 function pointerOf(field: string): string {
-  return `/${field.replace(LIST, "").replaceAll(".", "/")}`;
+  return `/${field.replace(/^\?/, "").replace(LIST, "").replaceAll(".", "/")}`;
 }
 
 /** Returns the JSON Pointers of the members of a body that the relay reads or sets for a submission. */
@@ -446,7 +454,7 @@ function ownHookUrlIn(
   query: URLSearchParams,
 ): string | null {
   if (isInQuery(place)) return query.get(hookField(place).slice(1));
-  const pointer = pointerOf(hookField(place));
+  const pointer = hookPathOf(place);
   const found = hookField(place) === "" ? undefined : scanned.members.get(pointer);
   if (found === undefined || (found.kind === "scalar" && found.value === null)) return null;
   if (LIST.test(hookField(place))) return onlyUrlOf(listIn(bytes, scanned, pointer), pointer);

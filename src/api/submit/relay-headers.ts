@@ -6,7 +6,7 @@ import type { Price } from "../../core/record/price-rule.ts";
 import { readerOf, type Caller } from "../../objects/task/caller.ts";
 import { CallbackEventList, eventsIn } from "../callbacks/callback-event-list.ts";
 import { CallbackSchedule, scheduleIn } from "../callbacks/callback-schedule.ts";
-import { jsonPointer } from "../http/body.ts";
+import { jsonPointer } from "../../core/pointer.ts";
 import { AccountId, TaskId, TimeS } from "../http/fields.ts";
 import { messageOf } from "../http/issue-message.ts";
 import { type Issue, invalidRequest, Problem } from "../http/problem.ts";

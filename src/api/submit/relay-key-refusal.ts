@@ -1,12 +1,11 @@
 import type { Runtime } from "../../config/runtime.ts";
 import { areSpelledIn, readingsOf } from "../../security/spellings.ts";
 import { isKeyOfRelay } from "../http/auth.ts";
+import { MIN_KEY_CHARS } from "../http/key-owner.ts";
 import { invalidRequest } from "../http/problem.ts";
 import { CREDENTIAL_HEADERS, KEY_HEADERS } from "./customer-credential.ts";
 import type { UpstreamCall } from "./upstream-call.ts";
 
-/** Smallest length of an API key of the relay, in characters. */
-const MIN_KEY_CHARS = 16;
 /** Largest number of words of a text that are compared with API keys of the relay. */
 const MAX_WORDS = 64;
 /** Pattern of the characters that separate an API key from other parts of a text. */

@@ -33,6 +33,7 @@ import type { PendingCall } from "./pending-call.ts";
 import {
   type BodySource,
   hookParametersOf,
+  hookPathOf,
   prepareCall,
   type PreparedCall,
   type SentCall,
@@ -338,15 +339,6 @@ function callbackPathOf(
   place: SubmitPlace,
 ): string {
   return ownHookUrl !== null && named === null ? hookPathOf(place) : "/Relay-Callback-Url";
-}
-
-/**
- * Returns the path by which an error names the provider's own hook field: `/a/b` for the field `a.b` or `a.b[]`, and
- * `/name` for the parameter `?name`.
- */
-function hookPathOf(place: SubmitPlace): string {
-  const field = hookParametersOf(place)?.parameter ?? "";
-  return `/${field.replace(/^\?|\[\]$/g, "").replaceAll(".", "/")}`;
 }
 
 /**

@@ -17,7 +17,7 @@ import { BodyReservation } from "./body-budget.ts";
 import { bringOutcome } from "./bring-outcome.ts";
 import { answered, type EndedSubmission } from "./answered.ts";
 import { callLater } from "./call-later.ts";
-import { registeredWithPlace, sendAttempts, type SentAttempt } from "./call-place.ts";
+import { registeredWithPlace, sendAttempts, type CallAttempt } from "./call-place.ts";
 import { passOn } from "./pass-on.ts";
 import { PendingCall } from "./pending-call.ts";
 import { sentHeaders } from "./sent-headers.ts";
@@ -96,7 +96,7 @@ async function sendCall(
   plan: SubmissionPlan,
   registered: TaskReply,
   submitCall: SubmitCall,
-): Promise<SentAttempt> {
+): Promise<CallAttempt> {
   const memory = new AnswerReservation(accountOf(submitCall.caller));
   const orGiveBack = async <T>(work: () => Promise<T>): Promise<T> => {
     try {

@@ -4,7 +4,7 @@ import type { Connection } from "../../providers/provider.ts";
 import type { KeyHolder } from "../../objects/task/caller.ts";
 import { measureRefusal } from "../../objects/task/measure.ts";
 import { KEY_HEADERS, MAX_KEY_CHARS } from "./customer-credential.ts";
-import { holderOfKey, unauthenticated } from "../http/auth.ts";
+import { holderOfKey, unauthenticated, UNKNOWN_KEY } from "../http/auth.ts";
 import { calledOrigin } from "../http/link-origin.ts";
 import { invalidRequest } from "../http/problem.ts";
 import { type ProtectedRoute, requireRuntime } from "../http/route.ts";
@@ -31,7 +31,6 @@ const KEY_REQUIRED =
 const SDK_KEY = /^(?:[\w-]+\s+)?(\S+)$/;
 /** Pattern of the value of `Relay-Key`. Two such headers, which are joined by a comma and a space, do not match it. */
 const RELAY_KEY = /^(?:Bearer\s+)?(\S+)$/i;
-const UNKNOWN_KEY = "The key is unknown or revoked.";
 
 type RouteCall = Parameters<ProtectedRoute["handle"]>[0];
 

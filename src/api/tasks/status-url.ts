@@ -1,9 +1,7 @@
-import { DAY_MS, toSeconds } from "../../core/time.ts";
+import { DAY_S, toSeconds } from "../../core/time.ts";
 import { statusToken } from "../../security/status-token.ts";
 import type { Runtime } from "../../config/runtime.ts";
 import { NO_ORIGIN } from "../http/link-origin.ts";
-
-const DAY_S = toSeconds(DAY_MS);
 
 /** Facts about a task from which its status link is made. */
 interface LinkedTask {

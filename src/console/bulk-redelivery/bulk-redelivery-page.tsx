@@ -10,6 +10,7 @@ import {
   redeliverSelected,
 } from "../../api/callbacks/bulk-redelivery.ts";
 import { HOUR_MS } from "../../core/time.ts";
+import { sum } from "../../core/sum.ts";
 import { may } from "../../objects/task/caller.ts";
 import { html, seeOther } from "../http/html-answer.ts";
 import { formAction, viewerPage, type ViewerVisit } from "../http/page.ts";
@@ -345,7 +346,7 @@ interface ProgressProps {
 
 /** Shows the progress of a bulk redelivery, with a button to continue it. */
 function Progress({ filters, bulk, left, host, isBegun }: ProgressProps) {
-  const skipped = Object.values(bulk.skipped).reduce((sum, count) => sum + count, 0);
+  const skipped = sum(Object.values(bulk.skipped));
   const done = bulk.started + skipped;
   const list = pathWith("/tasks", filters, { callback: null, outcome: null, status_code: null });
   return (

@@ -1,5 +1,6 @@
 import { DAY_SCHEDULE_MS } from "../../api/callbacks/callback-schedule.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from "../../core/time.ts";
+import { sum } from "../../core/sum.ts";
 import { countOf, durationText } from "../parts/format.ts";
 
 /** Time up to which the axis is about even. Beyond it the axis is logarithmic, so that seconds and hours are both seen. */
@@ -26,7 +27,7 @@ const TICKS_MS = [
 /** Returns the attempts of a schedule in a few words, e.g. `3 attempts within 13 min`. */
 export function scheduleSummary(waitsMs: readonly number[]): string {
   const attempts = countOf(waitsMs.length, "attempt");
-  const totalMs = sumOf(waitsMs);
+  const totalMs = sum(waitsMs);
   return totalMs === 0 ? `${attempts}, at once` : `${attempts} within ${durationText(totalMs)}`;
 }
 
@@ -80,13 +81,13 @@ function attemptsOf(waitsMs: readonly number[]): readonly Planned[] {
   return waitsMs.map((waitMs, at) => ({
     number: at + 1,
     waitMs,
-    atMs: sumOf(waitsMs.slice(0, at + 1)),
+    atMs: sum(waitsMs.slice(0, at + 1)),
   }));
 }
 
 /** The attempts on a time axis. Positions are in percent, so that texts have the same size at any width. */
 function Axis({ waitsMs }: { readonly waitsMs: readonly number[] }) {
-  const totalMs = sumOf(waitsMs);
+  const totalMs = sum(waitsMs);
   const marks = placed(attemptsOf(waitsMs).map(({ atMs }) => percentOf(atMs, totalMs)));
   const axis = RADIUS + 2 + ROW * Math.max(...marks.map(({ row }) => row));
   const [from, to] = [percent(MARGIN), percent(100 - MARGIN)];
@@ -151,8 +152,4 @@ function percentOf(atMs: number, totalMs: number): number {
 
 function percent(position: number): string {
   return `${Math.round(position * 100) / 100}%`;
-}
-
-function sumOf(waitsMs: readonly number[]): number {
-  return waitsMs.reduce((sum, waitMs) => sum + waitMs, 0);
 }

@@ -11,6 +11,7 @@ import { taskIn } from "../../api/tasks/task-json.ts";
 import { testCallback, type Tested } from "../../api/callbacks/test-callback.ts";
 import { isOpenStatus } from "../../core/record/callback.ts";
 import { SECOND_MS } from "../../core/time.ts";
+import { sum } from "../../core/sum.ts";
 import { may } from "../../objects/task/caller.ts";
 import { StartForm } from "../bulk-redelivery/bulk-redelivery-page.tsx";
 import { MAX_COUNTED, reasonsText } from "../bulk-redelivery/bulk-redelivery-state.ts";
@@ -228,7 +229,7 @@ function urlIn(samples: readonly Sample[]): string {
  * read, the hourly counts are used too; these may be minutes old, and may include callbacks that were delivered since.
  */
 function failedCount({ callbacks, failing, failures }: Host): number {
-  const found = failures.outcomes.reduce((sum, { tasks }) => sum + tasks, 0) - failures.sending;
+  const found = sum(failures.outcomes.map(({ tasks }) => tasks)) - failures.sending;
   return failures.is_capped ? Math.max(callbacks.failed, failing?.failed ?? 0, found) : found;
 }
 

@@ -2,6 +2,7 @@ import { bodyReader } from "../../api/http/body.ts";
 import { originOf } from "../../api/http/host.ts";
 import { PROBLEMS } from "../../api/http/problem-list.ts";
 import { Problem } from "../../api/http/problem.ts";
+import { namesIn } from "../../core/pointer.ts";
 import { configOf, type Runtime } from "../../config/runtime.ts";
 import type { Env } from "../../env.ts";
 
@@ -130,8 +131,7 @@ function fieldOf(name: string, fields: readonly string[]): string | null {
 
 /** Returns the place of a fault within the value of a field, with dots between the names that lead to it. */
 function placeIn(name: string, field: string): string {
-  const names = name.slice(field.length + 1).split("/");
-  return names.map((each) => each.replaceAll("~1", "/").replaceAll("~0", "~")).join(".");
+  return namesIn(name.slice(field.length)).join(".");
 }
 
 /** Returns the error messages of each field as one text. */

@@ -1,3 +1,4 @@
+import { HOUR_S } from "../../core/time.ts";
 import type { RangeSeries } from "../../api/search/range-series.ts";
 import { Bars, sumsText } from "../parts/bars.tsx";
 import { NumbersTable } from "../parts/numbers-table.tsx";
@@ -15,7 +16,6 @@ const KINDS = [
   { name: "failed", class: "bar-bad", tone: "tone-chart-bad" },
 ] as const;
 
-const HOUR_S = 3600;
 /** Number of bars (hours or days) from one labelled bar of a chart to the next, when not every bar has a label. */
 const LABEL_EVERY = 6;
 /**

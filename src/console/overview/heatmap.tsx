@@ -1,3 +1,4 @@
+import { sum } from "../../core/sum.ts";
 import type { RangeSeries } from "../../api/search/range-series.ts";
 
 /**
@@ -85,7 +86,7 @@ export function heatCells(
   const cells = steps.flatMap(({ latency }, column) =>
     HEAT_ROWS.map((isIn, row) => {
       const tasks = latency.first_attempt.filter((_, bucket) => isIn(boundsMs[bucket] ?? Infinity));
-      return { column, row, tasks: tasks.reduce((sum, each) => sum + each, 0) };
+      return { column, row, tasks: sum(tasks) };
     }),
   );
   const most = Math.max(1, ...cells.map(({ tasks }) => tasks));

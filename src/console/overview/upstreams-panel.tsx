@@ -1,7 +1,7 @@
 import type { PlacesOfConnection } from "../../api/search/read-problems.ts";
 import type { RangeSeries } from "../../api/search/range-series.ts";
 import type { Upstream } from "../../api/search/upstreams.ts";
-import { SECOND_MS } from "../../core/time.ts";
+import { HOUR_S, SECOND_MS } from "../../core/time.ts";
 import { Chip } from "../parts/chip.tsx";
 import { countOf, countText, durationText, percentText } from "../parts/format.ts";
 import { HourStrip } from "../parts/hour-strip.tsx";
@@ -15,7 +15,6 @@ import { stepName } from "./charts.tsx";
 
 /** Largest number of upstreams that the overview shows. */
 const SHOWN = 8;
-const HOUR_S = 3600;
 
 interface UpstreamsProps {
   readonly upstreams: readonly Upstream[];

@@ -1,3 +1,4 @@
+import { sum } from "../../core/sum.ts";
 import { countText } from "./format.ts";
 
 /**
@@ -109,10 +110,6 @@ export function sumsText({ bars, kinds }: Omit<BarsProps, "title">): string {
     ({ name }, part) => `${countText(sum(bars.map(({ parts }) => parts[part] ?? 0)))} ${name}`,
   );
   return sums.join(", ");
-}
-
-function sum(numbers: readonly number[]): number {
-  return numbers.reduce((total, number) => total + number, 0);
 }
 
 /**

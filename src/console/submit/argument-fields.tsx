@@ -1,5 +1,6 @@
 import type { JsonSchema } from "../../api/offers/offer-schema.ts";
 import { parseJson } from "../../core/json.ts";
+import { segmentOf } from "../../core/pointer.ts";
 import type { FormFault } from "../http/forms.ts";
 import { Field, Select, TextField } from "../parts/field.tsx";
 
@@ -175,7 +176,7 @@ function argumentsOf(
 ): readonly Argument[] {
   return Object.entries(properties).map(([name, schema]) => ({
     name,
-    field: `${within}${name.replaceAll("~", "~0").replaceAll("/", "~1")}`,
+    field: `${within}${segmentOf(name)}`,
     label: schema.title ?? name,
     schema,
     isRequired: required.includes(name),

@@ -1,4 +1,4 @@
-import type { CustomerOffer } from "../../api/offers/customer-offer.ts";
+import type { OwnOffer } from "../../api/offers/own-offers.ts";
 import { html } from "../http/html-answer.ts";
 import { viewerPage, type ViewerVisit } from "../http/page.ts";
 import { frameOf, Layout } from "../layout/layout.tsx";
@@ -42,7 +42,7 @@ export const submitListPage = viewerPage("submitListPage", "/submit", "read", as
   );
 });
 
-const COLUMNS: readonly Column<CustomerOffer>[] = [
+const COLUMNS: readonly Column<OwnOffer>[] = [
   {
     title: "Offer",
     cell: ({ name, title, description }) => (

@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { TaskId } from "../../api/http/fields.ts";
 import { readQuery } from "../../api/http/query.ts";
-import type { CustomerOffer } from "../../api/offers/customer-offer.ts";
+import type { OwnOffer } from "../../api/offers/own-offers.ts";
 import { OfferedJob, submitOffer } from "../../api/submit/submit-offer.ts";
 import type { Submitted } from "../../api/submit/submitted.ts";
 import { Unread } from "../../api/operation.ts";
@@ -103,7 +103,7 @@ async function showPlayground(visit: OfferVisit, state: PlaygroundState): Promis
 }
 
 interface OrderProps {
-  readonly offer: CustomerOffer;
+  readonly offer: OwnOffer;
   readonly state: PlaygroundState;
   readonly visit: OfferVisit;
 }
@@ -130,7 +130,7 @@ function Order({ offer, state, visit: { viewer } }: OrderProps) {
   );
 }
 
-function forOperator({ price_text: price }: CustomerOffer): string {
+function forOperator({ price_text: price }: OwnOffer): string {
   return `Customers pay: ${shownPrice(price)} You submit as the operator, without a charge.`;
 }
 
@@ -138,7 +138,7 @@ function OrderForm({
   offer: { name, body_schema: schema },
   typed,
   order,
-}: PlaygroundState & { readonly offer: CustomerOffer }) {
+}: PlaygroundState & { readonly offer: OwnOffer }) {
   return (
     <form method="post" action={`/submit/${name}`} class="stack-s form">
       <ArgumentFields schema={schema} fault={typed} />

@@ -1,3 +1,5 @@
+import { sum } from "../../core/sum.ts";
+
 /** Width of the drawing of a task's timeline, in units of the drawing. */
 export const WIDTH = 1000;
 /**
@@ -57,9 +59,9 @@ export interface Placed extends Segment {
  */
 export function placed(stretches: readonly Stretch[]): readonly Placed[] {
   const width = stretches.length === 1 ? WIDTH - LABEL_ROOM : WIDTH;
-  const weights = stretches.reduce((sum, { weight }) => sum + weight, 0);
+  const weights = sum(stretches.map(({ weight }) => weight));
   const gaps = stretches.slice(1).map((stretch, at) => gapBefore(stretches[at], stretch));
-  const free = width - gaps.reduce((sum, gap) => sum + gap, 0);
+  const free = width - sum(gaps);
   let from = 0;
   return stretches.map((stretch, at) => {
     const to = from + (free * stretch.weight) / weights;

@@ -20,7 +20,7 @@ import { MINUTE_MS } from "../time.ts";
  * Time in milliseconds after the end of a task. A refund or release that is not confirmed by then is reported to the
  * operator.
  */
-const REFUND_DELAYED_MS = 5 * MINUTE_MS;
+export const REFUND_DELAYED_MS = 5 * MINUTE_MS;
 
 /**
  * Returns the effect of the ledger's answer to a charge. A charged task becomes visible to readers, a refused one

@@ -1,4 +1,5 @@
 import type { AccountRole } from "../../security/roles.ts";
+import type { SqlRow } from "../sql-row.ts";
 
 /** API key of an account in the form in which it is stored: with its SHA-256 instead of the key itself. */
 export interface StoredKey {
@@ -14,12 +15,6 @@ export interface StoredKey {
   /** Day of the last use, in days since 1970-01-01 UTC. Null when the key was never used. */
   readonly lastUsedDay: number | null;
 }
-
-/**
- * The type `T`, with the same properties, as a mapped type. SQL queries accept as the type of their rows only a type
- * with an index signature; a mapped type counts as one, an interface does not.
- */
-type SqlRow<T> = { [K in keyof T]: T[K] };
 
 const SCHEMA = `
   CREATE TABLE IF NOT EXISTS api_keys (

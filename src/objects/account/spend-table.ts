@@ -1,5 +1,6 @@
 import type { DaySpend, ModelSpend } from "../../core/spend.ts";
 import { DAY_MS } from "../../core/time.ts";
+import type { SqlRow } from "../sql-row.ts";
 
 const COUNTED_KEY = "spend_counted";
 /** Largest number of entries that one call counts, so that other calls to the object do not have to wait long. */
@@ -52,9 +53,6 @@ const BY_MODEL = `
   SELECT nullif(model, '') AS model, ${SUMS} FROM spend WHERE day >= ? AND day < ? AND charges > 0
   GROUP BY model ORDER BY sum(charged - refunded - released) DESC, model LIMIT ?`;
 const DELETE_BEFORE = "DELETE FROM spend WHERE day < ?";
-
-/** The type `T` as a mapped type, as which an SQL query accepts it for the type of its rows. */
-type SqlRow<T> = { [K in keyof T]: T[K] };
 
 /**
  * What an account has spent by day and by model: the table `spend` of the account's object. It is counted from the

@@ -3,7 +3,6 @@ import {
   type CopyBucket,
   type CopyTarget,
   optionsOf,
-  partMemory,
   SourceFault,
   storeParts,
 } from "../output/store-copy.ts";
@@ -120,7 +119,7 @@ export class AnswerFiles {
     const key = keyOf(number);
     const place = { ...target, bucket, key, onUpload: (id: string) => onUpload(number, id) };
     try {
-      return await storeParts(start, { read }, optionsOf(mediaType), place, partMemory());
+      return await storeParts(start, { read }, optionsOf(mediaType), place);
     } catch (error) {
       if (error instanceof AnswerFault || error instanceof SourceFault) throw error;
       log({ event: "answer.not_stored", key, error: errorText(error) }, "warn");

@@ -1,5 +1,5 @@
 import { SECOND_MS } from "../../core/time.ts";
-import { SharedBudget } from "../../lib/shared-budget.ts";
+import { SharedBudget, whenFree } from "../../lib/shared-budget.ts";
 import { MAX_UNREAD_MS } from "../../lib/stream.ts";
 
 /**
@@ -17,8 +17,6 @@ const SLOTS_OF_ACCOUNT = 3;
  * give its permission back, and an upstream that stops in the middle of a file must not keep others waiting.
  */
 const LEASE_MS = 15 * SECOND_MS;
-/** Shortest pause in milliseconds before an object asks again, and the largest random addition to it. */
-const PAUSE_MS = 50;
 
 /** Permission to store a file of an answer. The number of such permissions in an isolate is limited. */
 export interface AnswerSlot {
@@ -36,8 +34,7 @@ export interface SlotCaller {
 const slots = new SharedBudget(SLOTS, SLOTS_OF_ACCOUNT);
 
 /**
- * Waits for the permission to store a file of an answer. A waiting object asks again and again, because an object should
- * not resolve a promise that belongs to another object.
+ * Waits for the permission to store a file of an answer.
  * @param caller who reads the answer while it arrives. Null when nobody does.
  * @throws the reason of the abort, when `signal` aborts first.
  */
@@ -49,10 +46,6 @@ export async function takeAnswerSlot(
   const leaseMs = caller === null ? LEASE_MS : MAX_UNREAD_MS + LEASE_MS;
   const account = caller?.account ?? null;
   const slot = slots.part(account === null ? [] : [account], leaseMs);
-  signal.throwIfAborted();
-  while (slot.resize(1) !== null) {
-    await scheduler.wait(PAUSE_MS * (1 + Math.random()));
-    signal.throwIfAborted();
-  }
+  await whenFree(slot, 1, signal);
   return { renew: () => void slot.resize(1), giveBack: slot.giveBack };
 }

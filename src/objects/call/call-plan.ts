@@ -25,8 +25,11 @@ export interface StoredCall {
   readonly sentPath: string;
   /** Headers with which the call is sent, except those with a key. */
   readonly headers: readonly (readonly [string, string])[];
-  /** Header with the customer's key. Null when the key of the connection is sent. */
-  readonly keyHeader: KeyHeader | null;
+  /**
+   * Header in which the customer has sent a key, and the text that stands in it before the key, e.g. `Bearer `. Null when
+   * the key of the connection is sent.
+   */
+  readonly keyHeader: { readonly name: string; readonly prefix: string } | null;
   /** Id of the job if the call itself contains it; null when the upstream states it in its answer. */
   readonly jobId: string | null;
   /** True when the upstream gets the task's hook URL and can reach it. */
@@ -50,12 +53,6 @@ export interface CallQueues {
   readonly connections: readonly string[];
   /** Account that pays for the task. Null for tasks of the operator. */
   readonly account: string | null;
-}
-
-/** Header in which a customer has sent a key, and the text that stands in it before the key, e.g. `Bearer `. */
-export interface KeyHeader {
-  readonly name: string;
-  readonly prefix: string;
 }
 
 /** Stored state of the Durable Object of a call. */

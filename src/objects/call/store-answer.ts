@@ -27,7 +27,7 @@ const UNREADY = /partial_image/;
 /**
  * Result of reading an answer. In each case, files with the numbers from 1 to `begun` may be in the bucket.
  */
-export type StoredAnswer =
+export type ReadResult =
   | {
       readonly kind: "read";
       /** The answer without its files, as JSON. Null when the answer as a whole is a file. */
@@ -58,7 +58,7 @@ export async function storeAnswer(
   body: ReadableStream<Uint8Array>,
   contentType: string,
   { token, ...target }: AnswerTarget,
-): Promise<StoredAnswer> {
+): Promise<ReadResult> {
   const source = new SourceReader(body, { ...target, maxBytes: MAX_ANSWER_BYTES });
   const files = new AnswerFiles(target);
   try {
@@ -89,7 +89,7 @@ function readResult(
   skeleton: string | null,
   contentType: string,
   { list, begun }: AnswerFiles,
-): StoredAnswer {
+): ReadResult {
   return { kind: "read", skeleton, contentType, files: list, begun };
 }
 

@@ -1,10 +1,5 @@
 import { MAX_VERSIONS, type StoredOffer } from "../../core/offers/book-change.ts";
-
-/**
- * The type `T`, with the same properties, as a mapped type. SQL queries accept as the type of their rows only a type
- * with an index signature; a mapped type counts as one, an interface does not.
- */
-type SqlRow<T> = { [K in keyof T]: T[K] };
+import type { SqlRow } from "../sql-row.ts";
 
 const SCHEMA = `
   CREATE TABLE IF NOT EXISTS offers (

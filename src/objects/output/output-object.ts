@@ -10,7 +10,7 @@ import { errorText, log, logAs } from "../../lib/log.ts";
 import { logOnceAMinute } from "../../lib/log-once.ts";
 import type { BudgetPart } from "../../lib/shared-budget.ts";
 import { type OpenedSource, openSource, statedBytes } from "../../outbound/open-source.ts";
-import { withinTime } from "../../lib/timeout.ts";
+import { answerWithin } from "../../lib/timeout.ts";
 import { inlinePointer } from "../../providers/inline-output.ts";
 import { objectNamed } from "../placed-object.ts";
 import { setRecoveryAlarm } from "../recovery.ts";
@@ -356,12 +356,8 @@ export class OutputObject extends DurableObject<OutputBindings> {
     const ended = unreported(copies);
     const task = objectNamed(this.env.TASKS, taskId, this.env);
     const call = async () => task.endCopies({ type: "copies_ended", recordedAt, ended });
-    const isKnown = await withinTime<boolean | null>(call, null, REPORT_MS).catch(
-      (error: unknown) => {
-        log({ event: "outputs.not_reported", task_id: taskId, error: errorText(error) }, "warn");
-        return null;
-      },
-    );
+    const line = { event: "outputs.not_reported", task_id: taskId };
+    const isKnown = await answerWithin<boolean>(REPORT_MS, line, call);
     if (isKnown === false) return this.#abandon(copies);
     this.#change((known) => endReport(known, ended, isKnown === true, Date.now()));
   }

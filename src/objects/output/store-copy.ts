@@ -180,17 +180,15 @@ async function storeWhole(
  * Stores a file of unknown length: in one call when it is shorter than a part, otherwise part by part. Returns its
  * size.
  * @param start first bytes of the file.
- * @param memory memory for one part.
  */
 export async function storeParts(
   start: Uint8Array,
   source: Pick<SourceReader, "read">,
   options: FileOptions,
   target: Omit<CopyTarget, "maxBytes">,
-  memory: Uint8Array = partMemory(),
 ): Promise<number> {
   const { bucket, key, onUpload, signal } = target;
-  const parts = partsOf(start, source, memory);
+  const parts = partsOf(start, source);
   const first = await parts.next();
   if (first.done === true) throw new Error("an output without bytes");
   let bytes = first.value.length;
@@ -217,11 +215,6 @@ export async function storeParts(
   }
 }
 
-/** Returns memory for one part of a file. */
-export function partMemory(): Uint8Array {
-  return new Uint8Array(PART_BYTES);
-}
-
 /**
  * Returns the parts of a file. All except the last have the size `PART_BYTES`. Each is valid only until the next one
  * is asked for, because all use the same memory.
@@ -229,8 +222,8 @@ export function partMemory(): Uint8Array {
 async function* partsOf(
   start: Uint8Array,
   source: Pick<SourceReader, "read">,
-  part: Uint8Array,
 ): AsyncGenerator<Uint8Array> {
+  const part = new Uint8Array(PART_BYTES);
   let filled = 0;
   for (let piece: Uint8Array | null = start; piece !== null; piece = await source.read()) {
     for (let taken = 0; taken < piece.length;) {

@@ -6,7 +6,7 @@ import { configOf, type WithStartup } from "../../config/runtime.ts";
 import type { QueuePosition } from "../../core/record/queue-stay.ts";
 import { MINUTE_MS, SECOND_MS } from "../../core/time.ts";
 import { errorText, log } from "../../lib/log.ts";
-import { withinTime } from "../../lib/timeout.ts";
+import { answerWithin } from "../../lib/timeout.ts";
 import { objectNamed } from "../placed-object.ts";
 import {
   type AttemptRefusal,
@@ -24,7 +24,7 @@ import { RowTable } from "./row-table.ts";
  * The method of the object of a call that the queue calls. It is declared here, because importing the class would make
  * the two files import each other.
  */
-interface QueuedCall extends Rpc.DurableObjectBranded {
+interface GrantedCall extends Rpc.DurableObjectBranded {
   /** Tells a call that it has a place. */
   grant: (place: GrantedPlace) => GrantAnswer | Promise<GrantAnswer>;
 }
@@ -37,7 +37,7 @@ interface QueuedTask extends Rpc.DurableObjectBranded {
 
 /** Bindings of the environment that a queue uses. */
 export interface QueueBindings extends WithStartup {
-  readonly CALLS: DurableObjectNamespace<QueuedCall>;
+  readonly CALLS: DurableObjectNamespace<GrantedCall>;
   readonly TASKS: DurableObjectNamespace<QueuedTask>;
 }
 
@@ -197,12 +197,9 @@ export class QueueObject extends DurableObject<QueueBindings> {
   }
 
   /** Calls another object. Returns null when it cannot be reached. */
-  async #answered<T>({ taskId }: Holder, call: () => Promise<T>): Promise<T | null> {
-    return withinTime<T | null>(call, null, CALL_TIMEOUT_MS).catch((error: unknown) => {
-      const line = { connection: this.#connection, task_id: taskId, error: errorText(error) };
-      log({ event: "queue.unreached", ...line }, "warn");
-      return null;
-    });
+  #answered<T>({ taskId }: Holder, call: () => Promise<T>): Promise<T | null> {
+    const line = { event: "queue.unreached", connection: this.#connection, task_id: taskId };
+    return answerWithin(CALL_TIMEOUT_MS, line, call);
   }
 
   #logFailure(error: unknown): void {

@@ -1,6 +1,6 @@
 import { hashOf } from "../../core/hash.ts";
-import pMap from "p-map";
-import { errorText, log } from "../../lib/log.ts";
+import { log } from "../../lib/log.ts";
+import { callTasks } from "./call-tasks.ts";
 import { type TaskBindings, taskObject } from "./task-stub.ts";
 
 /**
@@ -14,7 +14,6 @@ const SAMPLE_SIZE = 100;
  * because the platform limits the calls of one invocation.
  */
 const MAX_ASKED = 5_000;
-const CONCURRENCY = 50;
 
 /**
  * Checks that task objects have erased their tasks after the retention. An object whose alarm was lost still stores its
@@ -62,21 +61,19 @@ export class ExpiryCheck {
     const most = this.#maxAsked - this.#asked;
     const asked = ids.slice(0, most);
     this.#asked += asked.length;
-    const areReached = await pMap(asked, (id) => this.#askOne(id), { concurrency: CONCURRENCY });
+    const areReached = await callTasks(
+      asked.map((id) => ({ id })),
+      (task) => this.#askOne(task.id),
+    );
     return [...asked.filter((_, index) => areReached[index] !== true), ...ids.slice(most)];
   }
 
-  async #askOne(id: string): Promise<boolean> {
-    try {
-      if ((await taskObject(this.#env, id).expireIfDue()) === "expired") {
-        this.#lost += 1;
-        log({ event: "index.expiry_lost", task_id: id }, "warn");
-      }
-      return true;
-    } catch (error) {
-      log({ event: "task.unreachable", task_id: id, error: errorText(error) }, "warn");
-      return false;
+  async #askOne(id: string): Promise<true> {
+    if ((await taskObject(this.#env, id).expireIfDue()) === "expired") {
+      this.#lost += 1;
+      log({ event: "index.expiry_lost", task_id: id }, "warn");
     }
+    return true;
   }
 }
 

@@ -1,3 +1,4 @@
+import { nameOfSegment, segmentOf } from "../../core/pointer.ts";
 import { at } from "../json-fields.ts";
 
 /** A value that was found by a pointer which may contain `*`, and the pointer that leads to this value alone. */
@@ -28,7 +29,7 @@ export function findAll(body: unknown, pointer: string, id: string | null): read
   let found: readonly Found[] = [{ pointer: "", value: body }];
   for (const segment of pointer.slice(1).split("/")) {
     if (segment === "{id}" && id === null) return [];
-    const name = segment === "{id}" ? id : unescaped(segment);
+    const name = segment === "{id}" ? id : nameOfSegment(segment);
     found = membersOfAll(found, segment, name);
   }
   return found.filter(({ value }) => value !== undefined);
@@ -76,16 +77,8 @@ function membersOf(
     const entries: readonly [string, unknown][] = Object.entries(value);
     return entries
       .slice(0, MAX_FOUND)
-      .map(([key, member]) => ({ pointer: `${above}/${escaped(key)}`, value: member }));
+      .map(([key, member]) => ({ pointer: `${above}/${segmentOf(key)}`, value: member }));
   }
   if (name === null || (Array.isArray(value) && !/^\d{1,6}$/.test(name))) return [];
-  return [{ pointer: `${above}/${escaped(name)}`, value: at(value, name) }];
-}
-
-function unescaped(segment: string): string {
-  return segment.replaceAll("~1", "/").replaceAll("~0", "~");
-}
-
-function escaped(name: string): string {
-  return name.replaceAll("~", "~0").replaceAll("/", "~1");
+  return [{ pointer: `${above}/${segmentOf(name)}`, value: at(value, name) }];
 }

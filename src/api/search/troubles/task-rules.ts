@@ -1,9 +1,9 @@
+import { REFUND_DELAYED_MS } from "../../../core/events/charge-refund-end.ts";
 import { MINUTE_MS, SECOND_MS, toSeconds } from "../../../core/time.ts";
 import type { Found, TroubledTask } from "../../../index-db/troubled-tasks.ts";
 import { failingHosts } from "../failing-hosts.ts";
 import { type Facts, get, post, type Trouble, trouble } from "./trouble.ts";
 
-const REFUND_DELAYED_MS = 5 * MINUTE_MS;
 const NO_TASKS: Found = { tasks: [], isCapped: false };
 
 /** Finds the hosts to which callbacks are failing at present. */
