@@ -5,6 +5,7 @@ import type {
   PollAnswer,
   PollEndedEvent,
 } from "../../src/core/events/event.ts";
+import type { ProgressCallback } from "../../src/core/events/progress-callback.ts";
 import { rowOf } from "../../src/core/views/index-row.ts";
 import { MINUTE, POLICY } from "../core/builders.ts";
 import { type AttachedJob, sameJob } from "../../src/core/record/upstream.ts";
@@ -217,6 +218,10 @@ export class InvariantChecker {
     this.observed.add(callback.percent === null ? "a start is told" : "a percentage is told");
   }
 
+  onProgressHeld(callback: ProgressCallback, caller: SimulatedObject): void {
+    this.check("progress", this.#progress.heldFault(callback, caller, this.#shared));
+  }
+
   onProgressAnswer(caller: SimulatedObject): void {
     this.#progress.onAnswer(caller);
     const { record } = this.#shared.disk.written;
@@ -225,7 +230,7 @@ export class InvariantChecker {
 
   /** Checks, when nothing more happens, that nothing about a running job is left to tell. */
   onRest(living: SimulatedObject | null): void {
-    this.check("progress", this.#progress.restFault(living, this.#shared));
+    this.check("progress", this.#progress.restFault(living, this.#shared.hadFault));
   }
 
   onCharge({ chargeId }: Subject<"charge">): void {

@@ -1,4 +1,5 @@
 import type { CopyOrder, KeptOutputs } from "../../src/core/duties/copy-order.ts";
+import type { ProgressCallback } from "../../src/core/events/progress-callback.ts";
 import type { Policy } from "../../src/core/policy.ts";
 import { isTerminal, type TaskRecord } from "../../src/core/record/task.ts";
 import type { AttachedJob } from "../../src/core/record/upstream.ts";
@@ -150,6 +151,10 @@ export class ObjectHost implements Host {
 
   hookReported(): void {
     this.#shared.checker.onHookReport();
+  }
+
+  progressHeld(callback: ProgressCallback, caller: SimulatedObject): void {
+    this.#shared.checker.onProgressHeld(callback, caller);
   }
 
   isDying(): boolean {

@@ -68,17 +68,26 @@ export class ProgressWatch {
     if (latest !== undefined) this.#latest.set(caller, { ...latest, isRunning: false });
   }
 
-  /**
-   * Checks, when nothing more happens, that the living instance has told that the job runs. Nothing is owed any more to a
-   * host that was found to be paused.
-   */
-  restFault(living: SimulatedObject | null, { disk, hadFault, now }: SharedState): string | null {
+  /** Returns the rule that the caller breaks when it does not send a progress callback; null when it breaks none. */
+  heldFault(
+    callback: ProgressCallback,
+    caller: SimulatedObject,
+    { disk }: SharedState,
+  ): string | null {
+    const { record } = disk.written;
+    const isAbout = record !== null && isOpen(record) && record.recordedAt === callback.recordedAt;
+    const isHeld = isPaused(caller, callback.url, caller.earliest);
+    // Nothing is owed any more to a host that was found to be paused.
+    if (isHeld && this.#owing === caller) this.#owing = null;
+    return firstViolation({
+      "progress of a running job is held back for a paused host alone": isHeld || !isAbout,
+    });
+  }
+
+  /** Checks, when nothing more happens, that the living instance has told that the job runs. */
+  restFault(living: SimulatedObject | null, hadFault: boolean): string | null {
     if (living === null || this.#owing !== living || hadFault) return null;
-    const { record } = disk.durable;
-    const url = record !== null && isOpen(record) ? record.callbackUrl : null;
-    const isHeld = url !== null && isPaused(living, url, now);
-    if (isHeld) this.#owing = null;
-    return isHeld ? null : "the receiver is told when the job is first known to run";
+    return "the receiver is told when the job is first known to run";
   }
 }
 

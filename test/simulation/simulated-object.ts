@@ -1,4 +1,5 @@
 import type { CopyOrder, KeptOutputs } from "../../src/core/duties/copy-order.ts";
+import type { ProgressCallback } from "../../src/core/events/progress-callback.ts";
 import type { Policy } from "../../src/core/policy.ts";
 import { isOpen, type TaskRecord } from "../../src/core/record/task.ts";
 import type { AttachedJob } from "../../src/core/record/upstream.ts";
@@ -56,6 +57,8 @@ export interface Host {
   jobForgotten?(job: AttachedJob): void;
   /** Takes note of a report about the hooks of the connection. */
   hookReported?(): void;
+  /** Takes note of a progress callback that is not sent after all. */
+  progressHeld?(callback: ProgressCallback, caller: SimulatedObject): void;
   log?(line: LogLine, level: LogLevel): void;
 }
 
@@ -118,7 +121,9 @@ export class SimulatedObject implements Platform {
   readonly sendProgress: Platform["sendProgress"] = async (callback, mayStart) => {
     // The request is signed before it leaves, and other events may come meanwhile.
     await runMicrotasks(SIGNING_TURNS);
-    return mayStart() ? this.#call((to) => to.sendProgress(callback, mayStart, this)) : null;
+    if (mayStart()) return this.#call((to) => to.sendProgress(callback, mayStart, this));
+    this.#living().progressHeld?.(callback, this);
+    return null;
   };
   readonly charge: Platform["charge"] = (charge) => this.#call((to) => to.charge(charge, this));
   readonly refund: Platform["refund"] = (refund) => this.#call((to) => to.refund(refund, this));
