@@ -1,4 +1,4 @@
-import { mkdirSync, rmSync } from "node:fs";
+import { globSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { cloudflareTest } from "@cloudflare/vitest-pool-workers";
@@ -42,6 +42,11 @@ const WAITING_TESTS = [
 ].map((name) => `test/process/${name}.test.ts`);
 const SMOKE_TESTS = ["process/smoke", "lint", "conformance"].map(
   (name) => `test/${name}/*.test.ts`,
+);
+
+/** The tests that start their relay with `startRelay`, which run on a cluster too. */
+const CLUSTER_TESTS = globSync("test/{process,browser}/**/*.test.ts").filter((file) =>
+  readFileSync(file, "utf8").includes("startRelay("),
 );
 
 /** The tests of random kills, which take two to five minutes each, in which they mostly wait. */
@@ -117,6 +122,15 @@ export default defineConfig({
         isolate: false,
         testTimeout: 600_000,
         // More than the cores, because the tests wait for processes most of the time.
+        maxWorkers: 3,
+        sequence: { groupOrder: 4 },
+      }),
+      // In the same group, and so at the same time, as the tests of processes.
+      node("cluster", CLUSTER_TESTS, {
+        env: { RELAY_NODES: "2" },
+        setupFiles: ["test/process/harness/skip-without-cluster.ts"],
+        isolate: false,
+        testTimeout: 600_000,
         maxWorkers: 3,
         sequence: { groupOrder: 4 },
       }),

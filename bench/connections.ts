@@ -68,7 +68,7 @@ async function losses(hasNewConnections: boolean, closesAfterMs: number): Promis
     return [`ark${i}`, { provider: "ark", base_url: origin, key: "benchmark-key" }];
   });
   const vars = { ...LOCAL_VARS, CONNECTIONS: JSON.stringify(Object.fromEntries(connections)) };
-  const { client } = stack.use(await Workerd.start({ vars, hasNewConnections }));
+  const { client } = stack.use(await Workerd.start({ vars, hasNewConnections, hasIndex: false }));
   const send = async (path: string, body: object, key: string) => {
     const headers = path === "/v1/events" ? {} : { "Idempotency-Key": key };
     await (await client.send("POST", path, body, { headers })).text();
@@ -118,7 +118,8 @@ async function costs(): Promise<string[][]> {
   const host = stack.use(await Host.start(600_000));
   const relays = [];
   for (const hasNewConnections of [false, true]) {
-    const relay = stack.use(await Workerd.start({ vars: LOCAL_VARS, hasNewConnections }));
+    const options = { vars: LOCAL_VARS, hasNewConnections, hasIndex: false };
+    const relay = stack.use(await Workerd.start(options));
     relays.push({ relay, name: nameOf(hasNewConnections), times: new Array<number>() });
   }
   for (let round = 0; round <= ROUNDS; round += 1) {

@@ -61,6 +61,7 @@ await using sink = await new LoopbackServer(async (request, response) => {
 await using relay = await Workerd.start({
   vars: { ...LOCAL_VARS, SINK: sink.origin },
   entry: join(import.meta.dirname, "copies-worker.ts"),
+  hasIndex: false,
 });
 
 console.log(await keptAtRate());

@@ -98,7 +98,8 @@ const scripts = new Map([
 ]);
 for (const [name, path] of scripts) {
   const build = path === null ? {} : { script: await readFile(path, "utf8") };
-  const options = { vars, hasOutputs: true, parent: FASTEST_DIRECTORY, ...build };
+  const kept = { hasOutputs: true, hasIndex: false, parent: FASTEST_DIRECTORY };
+  const options = { vars, ...kept, ...build };
   const relay = stack.use(await Workerd.start(options));
   bases.set(name, `${relay.url}/v1/submit/openai-videos`);
 }

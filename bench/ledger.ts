@@ -77,7 +77,8 @@ async function growth(parent: string): Promise<void> {
 }
 
 function start(parent: string): Promise<Workerd> {
-  return Workerd.start({ vars: {}, entry: join(import.meta.dirname, "ledger-worker.ts"), parent });
+  const entry = join(import.meta.dirname, "ledger-worker.ts");
+  return Workerd.start({ vars: {}, entry, parent, hasIndex: false });
 }
 
 /** Asks the worker to charge and refund. @returns the number of pairs done. */

@@ -132,7 +132,7 @@ function startRelay({ scheduleS, parent }: LoadPlan): Promise<Workerd> {
     CALLBACK_TIMEOUT_S: String(TIMEOUT_MS / 1000),
     ALLOW_LOCAL_CALLBACKS: "true",
   };
-  return Workerd.start({ vars, parent });
+  return Workerd.start({ vars, parent, hasIndex: false });
 }
 
 /** Reports further tasks at a low rate, until all attempts of the others have arrived or are overdue. */

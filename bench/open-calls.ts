@@ -33,7 +33,8 @@ export async function memoryByCalls(counts: readonly number[]): Promise<readonly
     void answered.then(() => response.setHeader("Content-Type", "application/json").end(ANSWER));
   });
   const vars = { ...VARS, ...gateway.vars };
-  await using relay = await Workerd.start({ vars, hasOutputs: true, hasInspector: true });
+  const parts = { hasOutputs: true, hasIndex: false, hasInspector: true };
+  await using relay = await Workerd.start({ vars, ...parts });
   using memory = new MemoryLog(relay.pid ?? 0, () => gateway.calls.length);
   const measured = async (calls: number): Promise<OpenCalls> => {
     const isolateBytes = await isolateMemory(relay.inspectorPort, "relay", () =>

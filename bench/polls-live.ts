@@ -63,7 +63,7 @@ export async function liveRun({
   await using upstream = await PollsUpstream.start();
   await using receiver = await Receiver.start((path) => arrivals.set(path, Date.now()));
   const vars = { ...LOCAL_VARS, CONNECTIONS: upstream.connections };
-  await using relay = await Workerd.start({ vars, parent });
+  await using relay = await Workerd.start({ vars, parent, hasIndex: false });
   const world: World = { upstream, receiver, client: relay.client, arrivals };
   const nextDurationMs = durationsOf(durations, seed);
   const spread = await run({ count: jobs, spreadMs: SPREAD_MS, nextDurationMs }, world);

@@ -36,6 +36,7 @@ async function measure(storage: string, parent: string, accounts: number): Promi
     vars: { ...LOCAL_VARS, CONNECTIONS },
     entry: join(import.meta.dirname, "queue-worker.ts"),
     parent,
+    hasIndex: false,
   });
   const before = rssMb(relay);
   await ask(relay, "/ask", { count: WAITING + 1, accounts, concurrency: CONCURRENCY });

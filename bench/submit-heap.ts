@@ -31,7 +31,7 @@ export async function isReadWithin(heapMb: number, body: Uint8Array<ArrayBuffer>
     `--max-semi-space-size=${HALF_SPACE_MB}`,
     `--max-old-space-size=${heapMb - 3 * HALF_SPACE_MB}`,
   ];
-  await using server = await Workerd.start({ vars: {}, entry, v8Flags });
+  await using server = await Workerd.start({ vars: {}, entry, v8Flags, hasIndex: false });
   const answer = await fetch(server.url, { method: "POST", body }).catch(() => null);
   if (answer === null) return false;
   if (answer.status !== 200) throw new Error(await answer.text());

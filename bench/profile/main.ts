@@ -59,8 +59,8 @@ async function started(entry: string | null): Promise<Subject> {
   const script = await bundled(entry);
   const port = await freePort();
   const wrapper = ["sh", "-c", `exec "$0" "$@" -i127.0.0.1:${port}`];
-  const general = { vars: LOCAL_VARS, wrapper, v8Flags: V8_FLAGS, hasNewConnections: false };
-  const options = { ...general, script };
+  const lacking = { hasNewConnections: false, hasIndex: false };
+  const options = { vars: LOCAL_VARS, wrapper, v8Flags: V8_FLAGS, script, ...lacking };
   const server = stack.use(await Workerd.start({ ...options, parent: FASTEST_DIRECTORY }));
   const pids = server.pid === undefined ? [] : [server.pid];
   const stop = { [Symbol.asyncDispose]: async () => {} };

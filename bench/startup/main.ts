@@ -21,8 +21,8 @@ const SETTLE_MS = 400;
 const REST_MS = 0.2;
 const NS_PER_MS = 1e6;
 
-/** Without the other Worker of the process. */
-const ALONE = { hasNewConnections: false };
+/** Without the other Worker of the process, and without an index. */
+const ALONE = { hasNewConnections: false, hasIndex: false };
 const OPTIONS: Readonly<Record<Contender, WorkerdOptions>> = {
   bare: { ...ALONE, vars: {}, entry: join(import.meta.dirname, "bare-worker.ts") },
   relay: { ...ALONE, vars: LOCAL_VARS },

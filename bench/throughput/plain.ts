@@ -62,9 +62,9 @@ export function startChargingRelay(parent: string): Promise<Served> {
   return started({ vars: LOCAL_VARS, parent }, charged);
 }
 
-/** Starts a server that uses the connections that workerd keeps, as the floors do. */
+/** Starts a server without an index that uses the connections that workerd keeps, as the floors do. */
 async function started(options: WorkerdOptions, tasks: Served["tasks"]): Promise<Served> {
-  const server = await Workerd.start({ ...options, hasNewConnections: false });
+  const server = await Workerd.start({ ...options, hasNewConnections: false, hasIndex: false });
   if (tasks === charged) await openAccount(server.client);
   const pids = server.pid === undefined ? [] : [server.pid];
   return {

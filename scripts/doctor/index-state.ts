@@ -46,7 +46,7 @@ function withoutStats({ status, json }: Answer, isPlain: boolean): Finding {
   return problem(
     `index: the relay answered ${status} ${code ?? ""}`.trim(),
     isPlain
-      ? "read the log for index.unreachable, and look at the disk"
+      ? "read the log for index.unreachable, look at the disk, and in a cluster compare the cluster-key of all nodes"
       : "check the D1 database: npx wrangler d1 info task-relay-index",
   );
 }

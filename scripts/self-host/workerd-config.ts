@@ -32,5 +32,5 @@ function relayText(): string {
   const variables = [...described, ...ofProviders].filter(
     (name) => !/^(?:INDEX_SHARD|JURISDICTION|LOCATION)/.test(name),
   );
-  return workerText({ name: "relay", variables: [...new Set(variables)], hasIndex: true });
+  return workerText({ name: "relay", variables: [...new Set(variables)] });
 }

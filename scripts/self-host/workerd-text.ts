@@ -21,7 +21,7 @@ interface WorkerOptions extends Connections {
   readonly homeOf?: (binding: string) => string;
   /** Variables that workerd takes from its environment; the relay sees those that are missing as not set. */
   readonly variables: readonly string[];
-  /** True when an object stores the index; false by default, without an index. */
+  /** False for a Worker without an index, whose code may lack the class of its object; true by default. */
   readonly hasIndex?: boolean;
   /** Further bindings, each an entry of a list in the text of workerd. */
   readonly bindings?: readonly string[];
@@ -34,11 +34,6 @@ interface ConfigOptions extends Connections {
   /** Modules that the code of Workers of the configuration may import. */
   readonly extensions?: readonly string[];
   /**
-   * Networks that the relay may connect to, whatever name leads there. By default the operator's file `allow.capnp`, in a
-   * directory of `--import-path`, lists them.
-   */
-  readonly allow?: readonly string[];
-  /**
    * True for one of several processes that share the objects. The files `cluster-bucket` and `cluster-key` of the
    * operator then name the bucket and the key. False by default.
    */
@@ -49,14 +44,14 @@ interface ConfigOptions extends Connections {
 
 /**
  * Describes the services of the configuration. The address of the socket `http`, the directory of the objects,
- * `disk`, and that of the files, `public`, are options of `workerd serve`.
+ * `disk`, and that of the files, `public`, are options of `workerd serve`. The operator's file `allow.capnp`, in a
+ * directory of `--import-path`, lists the networks that the relay may connect to, whatever name leads there.
  */
 export function configText(options: ConfigOptions): string {
   const { sockets = [], extensions = [], v8Flags = [], hasNewConnections = true } = options;
   const further = hasNewConnections ? ['(name = "new-connections", worker = .newConnections)'] : [];
   const services = [...further, ...(options.services ?? [])];
   const flags = ["--max-old-space-size=128", ...v8Flags].map((flag) => `"${flag}"`).join(", ");
-  const allowed = networksText(options.allow);
   return `using Workerd = import "/workerd/workerd.capnp";
 
 const config :Workerd.Config = (
@@ -64,7 +59,7 @@ const config :Workerd.Config = (
     (name = "relay", worker = .relay),
     (name = "disk", disk = (writable = true)),
     (name = "public", disk = ()),
-    (name = "network", network = (allow = ${allowed}, tlsOptions = (trustBrowserCas = true))),
+    (name = "network", network = (allow = import "/allow.capnp".networks, tlsOptions = (trustBrowserCas = true))),
     # Reaches the store of OUTPUTS_S3_URL, also in your own networks, and is used for nothing else.
     (name = "outputs-s3", network = (allow = ["public", "private"], tlsOptions = (trustBrowserCas = true))),${linesOf(services)}
   ],
@@ -75,11 +70,6 @@ const config :Workerd.Config = (
   ],${extensions.length === 0 ? "" : `\n  extensions = [${linesOf(extensions)}\n  ],`}${options.isCluster === true ? CLUSTER : ""}
 );
 ${hasNewConnections ? NEW_CONNECTIONS : ""}`;
-}
-
-function networksText(allow: ConfigOptions["allow"]): string {
-  if (allow === undefined) return `import "/allow.capnp".networks`;
-  return `[${allow.map((address) => `"${address}"`).join(", ")}]`;
 }
 
 /** Describes the cluster. The address of the private port is an option of `workerd serve`, as that of the socket is. */
@@ -113,12 +103,13 @@ const RELAY_MODULES = [
 
 /** Describes a Worker of the relay, whose code is the file `index.js`, or for another one `<name>.js`. */
 export function workerText(options: WorkerOptions): string {
-  const { name, homeOf = () => name, variables, hasNewConnections = true } = options;
+  const { name, homeOf = () => name, variables } = options;
+  const { hasNewConnections = true, hasIndex = true } = options;
   const isRelay = name === "relay";
   const modules = isRelay
     ? RELAY_MODULES
     : [`(name = "${name}.js", esModule = embed "${name}.js")`];
-  const classes = Object.entries({ ...OBJECT_CLASSES, ...(options.hasIndex && INDEX_CLASS) });
+  const classes = Object.entries({ ...OBJECT_CLASSES, ...(hasIndex && INDEX_CLASS) });
   const namespace = (binding: string, className: string) =>
     `(name = "${binding}", durableObjectNamespace = (className = "${className}", serviceName = "${homeOf(binding)}")),`;
   const bindings = [

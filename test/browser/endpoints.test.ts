@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import * as z from "zod";
 import { LOCAL_VARS } from "../process/harness/client.ts";
 import { Receiver } from "../process/harness/receiver.ts";
-import { WranglerDev } from "../process/harness/wrangler-dev.ts";
+import { type Relay, startRelay } from "../process/harness/relay.ts";
 import { isTooWide, violationsOf } from "./axe.ts";
 import { openPage } from "./browser.ts";
 import { logIn } from "./log-in.ts";
@@ -15,12 +15,12 @@ const TAKEN = { kind: "answer", status: 204 } as const;
 const OPERATE_KEY = "browser-test-operate-key";
 const Created = z.object({ key: z.string() });
 
-let relay: WranglerDev;
+let relay: Relay;
 let receiver: Receiver;
 
 beforeAll(async () => {
   const keys = `${LOCAL_VARS.OPERATOR_KEYS} operate:${OPERATE_KEY}`;
-  relay = await WranglerDev.start({ vars: { ...LOCAL_VARS, OPERATOR_KEYS: keys } });
+  relay = await startRelay({ vars: { ...LOCAL_VARS, OPERATOR_KEYS: keys } });
   receiver = await Receiver.start();
   for (const id of ["acme", "other"]) await relay.client.ask("POST", "/v1/accounts", { id });
 });

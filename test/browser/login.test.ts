@@ -2,11 +2,11 @@ import type { Page } from "playwright-core";
 import { beforeAll, afterAll, expect, it } from "vitest";
 import { LOCAL_VARS, OPERATOR_KEY } from "../process/harness/client.ts";
 import { LoopbackServer } from "../process/harness/loopback.ts";
-import { Workerd } from "../process/harness/workerd.ts";
+import { type Relay, startRelay } from "../process/harness/relay.ts";
 import { isTooWide, violationsOf } from "./axe.ts";
 import { openPage } from "./browser.ts";
 
-let relay: Workerd;
+let relay: Relay;
 /**
  * Origin of the relay under the name localhost; for the browser, pages under 127.0.0.1 belong to another site.
  */
@@ -15,7 +15,7 @@ let origin = "";
 let chat: LoopbackServer;
 
 beforeAll(async () => {
-  relay = await Workerd.start({ vars: LOCAL_VARS });
+  relay = await startRelay({ vars: LOCAL_VARS });
   origin = relay.url.replace("127.0.0.1", "localhost");
   chat = new LoopbackServer((_, response) => {
     response.setHeader("Content-Type", "text/html")

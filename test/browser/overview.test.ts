@@ -9,7 +9,7 @@ import type { TabOptions } from "./tab.ts";
 
 let relay: Workerd;
 beforeAll(async () => {
-  relay = await Workerd.start({ vars: LOCAL_VARS });
+  relay = await Workerd.start({ vars: LOCAL_VARS, hasIndex: false });
 });
 afterAll(() => relay[Symbol.asyncDispose]());
 

@@ -8,7 +8,8 @@ import { logIn } from "./log-in.ts";
 const ARK_API_KEY = "a-key-of-ark-0123456789";
 let relay: Workerd;
 beforeAll(async () => {
-  relay = await Workerd.start({ vars: { ...LOCAL_VARS, ARK_API_KEY, RETENTION_DAYS: "14" } });
+  const vars = { ...LOCAL_VARS, ARK_API_KEY, RETENTION_DAYS: "14" };
+  relay = await Workerd.start({ vars, hasIndex: false });
 });
 afterAll(() => relay[Symbol.asyncDispose]());
 

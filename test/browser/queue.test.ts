@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import * as z from "zod";
 import { LOCAL_VARS } from "../process/harness/client.ts";
 import { LoopbackServer } from "../process/harness/loopback.ts";
-import { Workerd } from "../process/harness/workerd.ts";
+import { type Relay, startRelay } from "../process/harness/relay.ts";
 import { ARK_MODEL, ARK_TASKS } from "../process/submit/fake-ark.ts";
 import { isTooWide, violationsOf } from "./axe.ts";
 import { openPage } from "./browser.ts";
@@ -21,7 +21,7 @@ const SCREENS = [
 const Key = z.object({ key: z.string() });
 
 let upstream: LoopbackServer;
-let relay: Workerd;
+let relay: Relay;
 /** Ids of the tasks, in the order of their submissions. */
 const tasks: string[] = [];
 
@@ -36,7 +36,7 @@ beforeAll(async () => {
   const OFFERS = JSON.stringify([{ connection: "ark-all", models: ["*"] }]);
   const PUBLIC_URL = "https://relay.example.com";
   const vars = { ...LOCAL_VARS, PUBLIC_URL, CONNECTIONS, OFFERS };
-  relay = await Workerd.start({ vars, hasOutputs: true, hasIndex: true });
+  relay = await startRelay({ vars, hasOutputs: true });
   const keys = [await keyOf("acme"), await keyOf("zenith")];
   for (let job = 1; job <= JOBS; job++) {
     tasks.push(await submit(job, keys[job % 2] ?? ""));

@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { LOCAL_VARS } from "../process/harness/client.ts";
 import { Receiver } from "../process/harness/receiver.ts";
-import { Workerd } from "../process/harness/workerd.ts";
+import { type Relay, startRelay } from "../process/harness/relay.ts";
 import { isTooWide, violationsOf } from "./axe.ts";
 import { openPage } from "./browser.ts";
 import { logIn } from "./log-in.ts";
 
-let relay: Workerd;
+let relay: Relay;
 let receiver: Receiver;
 beforeAll(async () => {
-  relay = await Workerd.start({ vars: LOCAL_VARS });
+  relay = await startRelay({ vars: LOCAL_VARS });
   receiver = await Receiver.start();
   await relay.client.ask("POST", "/v1/accounts", { id: "acme" });
 });

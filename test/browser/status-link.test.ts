@@ -7,7 +7,7 @@ import { ROOT } from "../process/harness/child.ts";
 import { LOCAL_VARS } from "../process/harness/client.ts";
 import { LoopbackServer } from "../process/harness/loopback.ts";
 import { Receiver } from "../process/harness/receiver.ts";
-import { Workerd } from "../process/harness/workerd.ts";
+import { type Relay, startRelay } from "../process/harness/relay.ts";
 import { isTooWide, violationsOf } from "./axe.ts";
 import { openPage } from "./browser.ts";
 import { logIn } from "./log-in.ts";
@@ -23,7 +23,7 @@ function codeOf(language: string): string {
   return code;
 }
 
-let relay: Workerd;
+let relay: Relay;
 let receiver: Receiver;
 /** Site of a client, on another origin than the relay. */
 let site: LoopbackServer;
@@ -31,7 +31,7 @@ let statusUrl = "";
 
 beforeAll(async () => {
   receiver = await Receiver.start();
-  relay = await Workerd.start({ vars: { ...LOCAL_VARS, CALLBACK_SCHEDULE_S: "0,2,2" } });
+  relay = await startRelay({ vars: { ...LOCAL_VARS, CALLBACK_SCHEDULE_S: "0,2,2" } });
   const example = `<!doctype html><html lang="en"><title>Order</title>${codeOf("html")}</html>`;
   site = await new LoopbackServer(({ url }, response) => {
     const isScript = url === "/order.js";

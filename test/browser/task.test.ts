@@ -21,7 +21,8 @@ let receiver: Receiver;
 
 beforeAll(async () => {
   receiver = await Receiver.start();
-  relay = await Workerd.start({ vars: { ...LOCAL_VARS, CALLBACK_SCHEDULE_S: "0,7,1" } });
+  const vars = { ...LOCAL_VARS, CALLBACK_SCHEDULE_S: "0,7,1" };
+  relay = await Workerd.start({ vars, hasIndex: false });
 });
 
 afterAll(async () => {

@@ -14,7 +14,10 @@ import { derived, publicHalf, whsec } from "../secrets/derived.ts";
 
 const SERVERS = [
   ["relay", {}],
-  ["minimal Worker of npm run bench", { entry: join(ROOT, "bench/throughput/promises-worker.ts") }],
+  [
+    "minimal Worker of npm run bench",
+    { entry: join(ROOT, "bench/throughput/promises-worker.ts"), hasIndex: false },
+  ],
 ] as const;
 const FAST = { ...LOCAL_VARS, CALLBACK_SCHEDULE_S: "0,1,2", CALLBACK_TIMEOUT_S: "2" };
 const TIMEOUT_MS = 2_000;

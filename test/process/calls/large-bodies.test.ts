@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from "node:crypto";
 import { expect, it, vi } from "vitest";
 import { LOCAL_VARS, OPERATOR_KEY } from "../harness/client.ts";
-import { Workerd } from "../harness/workerd.ts";
+import { startRelay } from "../harness/relay.ts";
 import { formOf } from "./form.ts";
 import { Gateway } from "./gateway.ts";
 
@@ -12,7 +12,7 @@ it("a form of 64 MiB, the largest that MAX_ASYNC_MB allows, reaches the upstream
     response.writeHead(200, { "Content-Type": "application/json" });
     response.end(JSON.stringify({ id: "task_1", task_id: "task_1", status: "queued" }));
   });
-  await using relay = await Workerd.start({
+  await using relay = await startRelay({
     vars: { ...LOCAL_VARS, ...gateway.vars, MAX_ASYNC_MB: "64" },
   });
   const id = randomUUID();

@@ -12,6 +12,7 @@ export const EXPECTED = {
   generated: [true, ["https://cdn.example.com/a.mp4"]],
   redelivered: "sending",
   erased: [true, false],
-  listed: "index_disabled",
+  listed: true,
+  unknown: "unknown_task",
   timedOut: "WaitTimeoutError",
 };

@@ -5,11 +5,12 @@ import { Child } from "../harness/child.ts";
 import { completedEvent, LOCAL_VARS, OPERATOR_KEY } from "../harness/client.ts";
 import { forThisFile } from "../harness/for-this-file.ts";
 import { closedPort, Receiver } from "../harness/receiver.ts";
+import { startRelay } from "../harness/relay.ts";
 import { Workerd } from "../harness/workerd.ts";
 
 const vars = { ...LOCAL_VARS, LISTEN: "true", CALLBACK_SCHEDULE_S: "0", CALLBACK_TIMEOUT_S: "1" };
 const [relay, receiver] = await Promise.all([
-  forThisFile(Workerd.start({ vars })),
+  forThisFile(startRelay({ vars })),
   forThisFile(Receiver.start()),
 ]);
 const { client } = relay;

@@ -1,13 +1,13 @@
 import * as z from "zod";
 import { OPERATOR_KEY } from "../harness/client.ts";
 import type { Receiver } from "../harness/receiver.ts";
-import type { Workerd } from "../harness/workerd.ts";
+import type { Relay } from "../harness/relay.ts";
 import type { ScenarioInput } from "./scenario.ts";
 
 const Secrets = z.object({ callbacks: z.array(z.string()), public_keys: z.array(z.string()) });
 
 /** Lets the relay send a callback, for the scenario to verify. */
-export async function scenarioInput(relay: Workerd, receiver: Receiver): Promise<ScenarioInput> {
+export async function scenarioInput(relay: Relay, receiver: Receiver): Promise<ScenarioInput> {
   const callbackUrl = receiver.at("/hook", { kind: "answer", status: 204 });
   await relay.client.settled(await relay.client.finish(callbackUrl));
   const [post] = receiver.postsAt("/hook");

@@ -74,7 +74,8 @@ export async function drive(
     generated,
     redelivered: redelivered.callback?.status,
     erased: [await relay.erase(canceled.id), await relay.erase(canceled.id)],
-    listed: await relay.list().next().catch(failureOf),
+    listed: await listed(relay, id),
+    unknown: await relay.read(crypto.randomUUID()).catch(failureOf),
     timedOut: await relay
       .register({ model: "m" })
       .then((open) => relay.waitFor(open.id, { timeoutMs: 100 }))
@@ -101,6 +102,15 @@ function failureOf(error: unknown): string | null {
   if (error instanceof VerificationError) return error.failure;
   if (error instanceof RelayProblem) return error.code;
   throw error;
+}
+
+/** Waits until the list of tasks has a task. */
+async function listed(relay: TaskRelay, id: string): Promise<true> {
+  for (let reads = 0; reads < 300; reads++) {
+    for await (const task of relay.list()) if (task.id === id) return true;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  throw new Error(`not listed: ${id}`);
 }
 
 async function delivered(relay: TaskRelay, id: string): Promise<Task> {

@@ -29,7 +29,7 @@ const Row = z.object({
 
 it.each([
   ["D1", () => WranglerDev.start({ vars: VARS })],
-  ["an object on plain workerd", () => Workerd.start({ vars: VARS, hasIndex: true })],
+  ["an object on plain workerd", () => Workerd.start({ vars: VARS })],
 ])(
   "after the relay and its index in %s were killed repeatedly, each task and its row in the search index agree",
   async (_, start) => {

@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 
 /** Tells whether a program is installed. */
-function isInstalled(program: string): boolean {
+export function isInstalled(program: string): boolean {
   return spawnSync("sh", ["-c", `command -v "$0"`, program]).status === 0;
 }
 

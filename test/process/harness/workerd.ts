@@ -1,4 +1,5 @@
 import { execFile } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { copyFile, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, join, resolve } from "node:path";
@@ -45,7 +46,7 @@ export interface WorkerdOptions {
   readonly hasOutputs?: boolean;
   /** Directory of the files that are answered without the relay; by default `public`. */
   readonly files?: string;
-  /** True when the relay has an index, in an object; false by default. */
+  /** False when the relay has no index, or the entry lacks the class of its object; true by default. */
   readonly hasIndex?: boolean;
 }
 
@@ -61,6 +62,14 @@ interface FurtherWorker {
   readonly script: string;
   readonly port: number;
 }
+
+/** Variables that the configuration of one machine takes from the environment. */
+const VARIABLES = Array.from(
+  readFileSync(join(ROOT, "ops/workerd.capnp"), "utf8").matchAll(/fromEnvironment = "(\w+)"/g),
+  ([, name = ""]) => name,
+);
+
+const NETWORKS = `const networks :List(Text) = ["public", "private"];\n`;
 
 const BOUND_WORKER = `const bound :Workerd.Worker = (
   modules = [(name = "bound.js", esModule = embed "bound.js")],
@@ -82,7 +91,11 @@ export function bundleOf(entry = ""): Promise<Bundle> {
   return known;
 }
 
-/** The relay on released workerd, with storage on disk. Bound are the classes of Durable Objects and, if asked for, a bucket and an index. */
+/**
+ * The relay on released workerd, with the configuration of a machine of one's own, `ops/workerd.capnp`, to which options
+ * add Workers, variables of an entry or a bucket. All networks are allowed. Of the environment of the tests it gets
+ * nothing but `PATH`.
+ */
 export class Workerd implements AsyncDisposable {
   readonly url: string;
   readonly client: Client;
@@ -114,7 +127,7 @@ export class Workerd implements AsyncDisposable {
       hasNewConnections = true,
       hasOutputs = false,
       files = PUBLIC,
-      hasIndex = false,
+      hasIndex = true,
     }: WorkerdOptions,
     further: readonly FurtherWorker[],
   ) {
@@ -133,7 +146,8 @@ export class Workerd implements AsyncDisposable {
     const inspected = hasInspector ? [`--inspector-addr=127.0.0.1:${inspectorPort}`] : [];
     // Only the Workers beside the relay use experimental functions.
     const experimental = hasNewConnections || hasOutputs ? ["--experimental"] : [];
-    this.#command = [...wrapper, workerdPath, "serve", ...experimental, ...inspected];
+    const options = [...experimental, ...inspected, `--import-path=${home}`];
+    this.#command = [...wrapper, workerdPath, "serve", ...options];
   }
 
   static async start(options: WorkerdOptions): Promise<Workerd> {
@@ -153,6 +167,7 @@ export class Workerd implements AsyncDisposable {
       for (const [name, file] of Object.entries(BUCKET_FILES))
         await copyFile(file, join(home, name));
       await symlink(relay.#files, join(home, "public"));
+      await writeFile(join(home, "allow.capnp"), NETWORKS);
       for (const { name, script: code } of further) await writeFile(join(home, `${name}.js`), code);
       await relay.restart(vars, script, options.isAsked);
     } catch (error) {
@@ -222,7 +237,7 @@ export class Workerd implements AsyncDisposable {
       `--directory-path=disk=${this.storage}`,
       `--directory-path=public=${this.#files}`,
     ];
-    const env = { ...process.env, ...this.#vars };
+    const env = { PATH: process.env["PATH"], ...this.#vars };
     this.#child = new Child(command, [...args, ...options, config], env);
     await (isAsked
       ? this.#child.answering(`${this.url}/healthz`)
@@ -249,17 +264,19 @@ export class Workerd implements AsyncDisposable {
   }
 
   #config(vars: Vars): string {
-    const variables = Object.keys(vars);
-    const hasNewConnections = this.#hasNewConnections;
     const { services, extensions, bindings, workers } = this.#hasOutputs ? BUCKET_PARTS : NO_BUCKET;
-    const hasIndex = this.#hasIndex;
-    const options = { homeOf: this.#homeOf, variables, hasNewConnections, hasIndex };
+    const hasNewConnections = this.#hasNewConnections;
+    const options = {
+      homeOf: this.#homeOf,
+      variables: [...new Set([...VARIABLES, ...Object.keys(vars)])],
+      hasNewConnections,
+      hasIndex: this.#hasIndex,
+    };
     return [
       configText({
         services: [...this.#further.map(serviceText), ...services],
         extensions,
         sockets: this.#further.map(socketText),
-        allow: ["public", "private"],
         v8Flags: this.#v8Flags,
         hasNewConnections,
       }),

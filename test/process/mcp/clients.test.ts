@@ -9,7 +9,7 @@ import { expect, it } from "vitest";
 import * as z from "zod";
 import { LOCAL_VARS, OPERATOR_KEY } from "../harness/client.ts";
 import { forThisFile } from "../harness/for-this-file.ts";
-import { Workerd } from "../harness/workerd.ts";
+import { startRelay } from "../harness/relay.ts";
 
 const REVISION = "2026-07-28";
 const OUTPUT = "https://example.com/sandbox.mp4";
@@ -26,7 +26,7 @@ const OFFERS = [
 ];
 
 const relay = await forThisFile(
-  Workerd.start({ vars: { ...LOCAL_VARS, SANDBOX: "true", OFFERS: JSON.stringify(OFFERS) } }),
+  startRelay({ vars: { ...LOCAL_VARS, SANDBOX: "true", OFFERS: JSON.stringify(OFFERS) } }),
 );
 const url = `${relay.url}/mcp`;
 const headers = { Authorization: `Bearer ${OPERATOR_KEY}` };

@@ -4,7 +4,7 @@ import * as z from "zod";
 import { LOCAL_VARS, OPERATOR_KEY } from "../harness/client.ts";
 import { forThisFile } from "../harness/for-this-file.ts";
 import { Receiver } from "../harness/receiver.ts";
-import { Workerd } from "../harness/workerd.ts";
+import { startRelay } from "../harness/relay.ts";
 import { FakeGateway, IMAGE } from "./fake-gateway.ts";
 import { offersOfPage, runOfPage } from "./page-commands.ts";
 
@@ -19,7 +19,7 @@ const gateway = await forThisFile(FakeGateway.start({ [USER_KEY]: "acme", [OWN_K
 const receiver = await forThisFile(Receiver.start());
 const callbackUrl = receiver.at("/hook", { kind: "answer", status: 204 });
 const relay = await forThisFile(
-  Workerd.start({
+  startRelay({
     vars: {
       ...LOCAL_VARS,
       NEWAPI_API_KEY: USER_KEY,

@@ -4,7 +4,7 @@ import * as z from "zod";
 import { LOCAL_VARS, OPERATOR_KEY } from "../harness/client.ts";
 import { forThisFile } from "../harness/for-this-file.ts";
 import { Receiver } from "../harness/receiver.ts";
-import { Workerd } from "../harness/workerd.ts";
+import { startRelay } from "../harness/relay.ts";
 import { answering, realBody } from "./real-bodies.ts";
 import { jsonOf, runOf } from "./recipe-pages.ts";
 
@@ -22,7 +22,7 @@ const receiver = await forThisFile(Receiver.start());
 const { seedance } = Connections.parse(jsonOf("seedance"));
 const connection = { ...seedance, key: "ark-key", base_url: upstream.origin };
 const relay = await forThisFile(
-  Workerd.start({
+  startRelay({
     vars: {
       ...LOCAL_VARS,
       OUTPUTS_URL,

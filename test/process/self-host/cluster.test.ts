@@ -1,10 +1,12 @@
+import { spawnSync } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it } from "vitest";
 import * as z from "zod";
-import { Client } from "../harness/client.ts";
+import { ROOT } from "../harness/child.ts";
+import { Client, OPERATOR_KEY } from "../harness/client.ts";
 import { skipWithout } from "../harness/program.ts";
 import { type Behaviour, Receiver } from "../harness/receiver.ts";
 import { Cluster } from "./cluster.ts";
@@ -137,3 +139,29 @@ it("a node refuses to start, and says why, with a wrong key of the store, withou
   writeFileSync(join(node.disk, "tasks", `${"0".repeat(64)}.sqlite`), "");
   expect(await refusal()).toContain("holds Durable Objects from before cluster mode");
 });
+
+it("npm run doctor reports a problem with the index at a node with another cluster-key, which is ready, and none at the node that has the index", async ({
+  skip,
+}) => {
+  skipWithout(PROGRAMS, skip);
+  await using cluster = await Cluster.start(2);
+  const [first, second] = cluster.nodes;
+  if (first === undefined || second === undefined) throw new Error("expected two nodes");
+  await second.stop();
+  // This has the first node take the index.
+  expect(indexFinding(first.url)).toMatch(/^ok +index: /);
+  second.launch({}, second.siteWith("cluster-key", randomUUID()));
+  await expect.poll(() => second.isReady(), { timeout: FAILOVER_MS }).toBe(true);
+  expect(indexFinding(first.url)).toMatch(/^ok +index: /);
+  expect(indexFinding(second.url)).toMatch(/^PROBLEM +index: .+ Cure: .+ cluster-key /);
+});
+
+/** Returns the first line about the index that `npm run doctor` prints about a node. */
+function indexFinding(url: string): string | undefined {
+  const { stdout } = spawnSync(process.execPath, ["scripts/doctor.ts", "--url", url], {
+    cwd: ROOT,
+    env: { ...process.env, OPERATOR_KEY },
+    encoding: "utf8",
+  });
+  return stdout.split("\n").find((line) => / index: /.test(line));
+}

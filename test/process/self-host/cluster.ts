@@ -6,7 +6,7 @@ import { writeRelease } from "../../../scripts/self-host/release.ts";
 import { Child, ROOT } from "../harness/child.ts";
 import { LOCAL_VARS } from "../harness/client.ts";
 import { freePort } from "../harness/loopback.ts";
-import { bundleOf } from "../harness/workerd.ts";
+import { bundleOf, type Vars } from "../harness/workerd.ts";
 
 const STORE_KEYS = {
   ROOT_ACCESS_KEY_ID: "process-test-store",
@@ -14,6 +14,11 @@ const STORE_KEYS = {
 };
 /** Longest time in milliseconds until a node that starts or was killed has its objects again. */
 const TAKEN_OVER_WITHIN_MS = 60_000;
+
+export interface ClusterOptions {
+  /** Further variables of all nodes. */
+  readonly vars?: Vars;
+}
 
 /** A relay on several processes of workerd as docs/cluster.md describes it, on ports of this machine. */
 export class Cluster implements AsyncDisposable {
@@ -24,23 +29,24 @@ export class Cluster implements AsyncDisposable {
   #store: Child | null = null;
   #proxy: Child | null = null;
 
-  private constructor(home: string, ports: readonly number[]) {
+  private constructor(home: string, ports: readonly number[], vars: Vars) {
     const [storePort = 0, proxyPort = 0, ...others] = ports;
     this.#home = home;
     this.#storePort = storePort;
     this.#proxyPort = proxyPort;
     const half = others.length / 2;
+    const own = { ...this.storeAccess, ...vars };
     this.nodes = others
       .slice(0, half)
-      .map((port, i) => new Node(home, i + 1, port, others[half + i] ?? 0, this.storeAccess));
+      .map((port, i) => new Node(home, i + 1, port, others[half + i] ?? 0, own));
   }
 
   /** Writes the files of a cluster, starts its store, its nodes and its proxy. */
-  static async start(count: number): Promise<Cluster> {
+  static async start(count: number, { vars = {} }: ClusterOptions = {}): Promise<Cluster> {
     const home = mkdtempSync(join(tmpdir(), "task-relay-cluster-"));
     const ports: number[] = [];
     while (ports.length < 2 + 2 * count) ports.push(await freePort());
-    const cluster = new Cluster(home, ports);
+    const cluster = new Cluster(home, ports, vars);
     try {
       writeFileSync(join(home, "index.js"), (await bundleOf()).script);
       writeRelease(join(home, "task-relay"), join(home, "index.js"));
@@ -66,7 +72,7 @@ export class Cluster implements AsyncDisposable {
   }
 
   /** Variables with which workerd reaches the bucket. */
-  get storeAccess(): Readonly<Record<string, string>> {
+  get storeAccess(): Vars {
     return {
       AWS_ENDPOINT_URL: `http://127.0.0.1:${this.#storePort}`,
       AWS_REGION: "us-east-1",
@@ -121,22 +127,16 @@ export class Node {
   readonly clusterPort: number;
   readonly url: string;
   readonly #home: string;
-  readonly #access: Readonly<Record<string, string>>;
+  readonly #vars: Vars;
   #child: Child | null = null;
 
-  constructor(
-    home: string,
-    number: number,
-    port: number,
-    clusterPort: number,
-    access: Readonly<Record<string, string>>,
-  ) {
+  constructor(home: string, number: number, port: number, clusterPort: number, vars: Vars) {
     this.#home = home;
     this.name = `relay-${number}`;
     this.port = port;
     this.clusterPort = clusterPort;
     this.url = `http://127.0.0.1:${port}`;
-    this.#access = access;
+    this.#vars = vars;
   }
 
   get output(): string {
@@ -166,7 +166,7 @@ export class Node {
    * @param vars further variables of its environment.
    * @param site directory of the operator's files, by default that of the cluster.
    */
-  launch(vars: Readonly<Record<string, string>> = {}, site = join(this.#home, "site")): Child {
+  launch(vars: Vars = {}, site = join(this.#home, "site")): Child {
     mkdirSync(this.disk, { recursive: true });
     const release = join(this.#home, "task-relay");
     const args = [
@@ -179,7 +179,7 @@ export class Node {
       `--directory-path=public=${join(release, "public")}`,
       join(release, "workerd-cluster.capnp"),
     ];
-    const env = { CALLBACK_SCHEDULE_S: "0,2,2", ...LOCAL_VARS, ...this.#access, ...vars };
+    const env = { CALLBACK_SCHEDULE_S: "0,2,2", ...LOCAL_VARS, ...this.#vars, ...vars };
     this.#child = new Child(join(release, "workerd"), args, env);
     return this.#child;
   }

@@ -13,9 +13,7 @@ const Stats = z.object({ tasks: z.object({ total: z.int() }) });
 
 const receiver = await forThisFile(Receiver.start());
 // Without --experimental, which only the Worker for new connections needs.
-const relay = await forThisFile(
-  Workerd.start({ vars: LOCAL_VARS, hasIndex: true, hasNewConnections: false }),
-);
+const relay = await forThisFile(Workerd.start({ vars: LOCAL_VARS, hasNewConnections: false }));
 const { client } = relay;
 
 const finishMany = (path: string) =>

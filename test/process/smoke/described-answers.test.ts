@@ -3,8 +3,9 @@ import { expect, it } from "vitest";
 import * as z from "zod";
 import OPENAPI from "../../../openapi.json" with { type: "json" };
 import { requireDescribed } from "../../description/document.ts";
-import { completedEvent, LOCAL_VARS } from "../harness/client.ts";
+import { type Client, completedEvent, LOCAL_VARS } from "../harness/client.ts";
 import { Receiver } from "../harness/receiver.ts";
+import { startRelay } from "../harness/relay.ts";
 import { Workerd } from "../harness/workerd.ts";
 
 type Step = readonly [
@@ -46,10 +47,10 @@ const JOB = { provider: "fal", id: "job-1", endpoint: "fal-ai/veo3" };
 
 it("an independent JSON Schema validator finds that the relay's responses, of at least forty pairs of operation and status, match openapi.json", async () => {
   await using receiver = await Receiver.start();
-  await using relay = await Workerd.start({ vars: VARS });
+  await using relay = await startRelay({ vars: VARS });
   const pairs = new Set<string | null>();
-  const ask = async (...[method, path, body, sent = {}]: Step) => {
-    const response = await relay.client.send(method, path, body, { headers: sent });
+  const askAt = async (client: Client, ...[method, path, body, sent = {}]: Step) => {
+    const response = await client.send(method, path, body, { headers: sent });
     const { status, headers } = response;
     const text = await response.text();
     const [plain = ""] = path.split("?");
@@ -57,6 +58,7 @@ it("an independent JSON Schema validator finds that the relay's responses, of at
     const isJson = headers.get("Content-Type") === "application/json";
     return { headers, json: isJson ? (JSON.parse(text) as unknown) : null };
   };
+  const ask = (...step: Step) => askAt(relay.client, ...step);
   const askAll = async (...steps: readonly Step[]) => {
     for (const step of steps) await ask(...step);
   };
@@ -133,8 +135,10 @@ it("an independent JSON Schema validator finds that the relay's responses, of at
     ["DELETE", `${ACCOUNT}/keys/${NONE}`],
     ["DELETE", `${ACCOUNT}?force=true`],
   );
-  await relay.restart({ ...VARS, RELAY_SECRET: "" });
-  await askAll(...PAGES, ["GET", "/v1/tasks"]);
+  await using unset = await Workerd.start({ vars: { ...VARS, RELAY_SECRET: "" } });
+  for (const path of [...PAGES.map(([, page]) => page), "/v1/tasks"]) {
+    await askAt(unset.client, "GET", path);
+  }
 
   expect(pairs).not.toContain(null);
   expect(pairs.size).toBeGreaterThanOrEqual(40);

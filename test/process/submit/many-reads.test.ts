@@ -5,7 +5,7 @@ import pMap from "p-map";
 import { expect, it } from "vitest";
 import * as z from "zod";
 import { LOCAL_VARS, OPERATOR_KEY } from "../harness/client.ts";
-import { Workerd } from "../harness/workerd.ts";
+import { startRelay } from "../harness/relay.ts";
 import { ARK_MODEL, ARK_TASKS, FakeArk, PROMPT_CONDUCT } from "./fake-ark.ts";
 
 const READS = 2_000;
@@ -20,7 +20,7 @@ const CONDUCT = { ...PROMPT_CONDUCT, doneAfterMs: 600_000 };
 
 it("when 64 connections read a job of Ark 2,000 times, the relay asks Ark about the job at most once per second", async () => {
   await using ark = await FakeArk.start(() => CONDUCT);
-  await using relay = await Workerd.start({ vars: { ...LOCAL_VARS, ...ark.vars } });
+  await using relay = await startRelay({ vars: { ...LOCAL_VARS, ...ark.vars } });
   const body = { model: ARK_MODEL, content: [{ type: "text", text: "a fox" }] };
   const submitted = await relay.client.send("POST", PATH, body);
   const { id } = z.object({ id: z.string() }).parse(await submitted.json());

@@ -3,7 +3,7 @@ import { promisify } from "node:util";
 import { expect, it, vi } from "vitest";
 import { LOCAL_VARS, OPERATOR_KEY } from "../harness/client.ts";
 import { Receiver } from "../harness/receiver.ts";
-import { Workerd } from "../harness/workerd.ts";
+import { startRelay } from "../harness/relay.ts";
 import { FakeArk, outputOf, PROMPT_CONDUCT } from "./fake-ark.ts";
 
 const run = promisify(execFile);
@@ -17,7 +17,7 @@ curl -sS $relay/v1/submit/ark/contents/generations/tasks -H "Authorization: Bear
 it("one call of curl starts one job at Ark, gets Ark's own response, and leads to one callback that the package standardwebhooks verifies", async () => {
   await using ark = await FakeArk.start(() => PROMPT_CONDUCT);
   await using receiver = await Receiver.start();
-  await using relay = await Workerd.start({ vars: { ...LOCAL_VARS, ...ark.vars } });
+  await using relay = await startRelay({ vars: { ...LOCAL_VARS, ...ark.vars } });
   const callbackUrl = receiver.at("/hook", { kind: "answer", status: 200 });
   const env = { ...process.env, relay: relay.url, RELAY_KEY: OPERATOR_KEY };
   const { stdout } = await run("bash", ["-c", CALL], {

@@ -6,7 +6,7 @@ import { fetchFor } from "../../../client/src/sdk-fetch.ts";
 import { LOCAL_VARS, OPERATOR_KEY } from "../harness/client.ts";
 import { forThisFile } from "../harness/for-this-file.ts";
 import { Receiver } from "../harness/receiver.ts";
-import { Workerd } from "../harness/workerd.ts";
+import { startRelay } from "../harness/relay.ts";
 import { RelayFront } from "./relay-front.ts";
 import { FILE, type SdkJob, VERSION } from "./sdk-apis.ts";
 import {
@@ -36,7 +36,7 @@ const OFFERS = JSON.stringify([
   { connection: "openai-videos", models: ["*"], price: null },
 ]);
 const vars = { ...LOCAL_VARS, ...upstream.varsWith(KEY), PUBLIC_URL: front.origin, OFFERS };
-const relay = await forThisFile(Workerd.start({ vars }));
+const relay = await forThisFile(startRelay({ vars }));
 const verify = await relay.client.verifier();
 
 /** Returns what SDKs work with whose job calls back at a path of this name. @param key a key of the relay. */

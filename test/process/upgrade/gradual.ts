@@ -73,6 +73,8 @@ export function gradualRound(
 async function moveObjects({ relay, counters }: Load, objects: Objects, nth: number) {
   const isKilled = (nth + Math.floor(nth / DIVISIONS.length)) % 2 === 1;
   await relay.moveObjects((binding) => {
+    // The kept release has no object with an index.
+    if (binding === "INDEX_OBJECT") return WORKERS.present;
     return WORKERS[binding === "TASKS" ? objects.tasks : objects.others];
   }, isKilled);
   counters.add("objects moved");

@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { LOCAL_VARS } from "../harness/client.ts";
 import { forThisFile } from "../harness/for-this-file.ts";
 import { type Behaviour, Receiver } from "../harness/receiver.ts";
-import { Workerd } from "../harness/workerd.ts";
+import { startRelay } from "../harness/relay.ts";
 
 const SECRET = "process-test-callback-secret";
 const KEY = "process-test-gateway-key";
@@ -17,7 +17,7 @@ const receiver = await forThisFile(Receiver.start());
 const connection = { provider: "openai-videos", key: KEY, base_url: gateway.origin };
 const connections = { polled: connection, signed: { ...connection, webhook_secret: SECRET } };
 const vars = { ...LOCAL_VARS, CONNECTIONS: JSON.stringify(connections) };
-const { client } = await forThisFile(Workerd.start({ vars }));
+const { client } = await forThisFile(startRelay({ vars }));
 
 const answer = (body: object): Behaviour => {
   return { kind: "answer", status: 200, body: JSON.stringify(body) };
