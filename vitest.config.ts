@@ -45,7 +45,7 @@ const SMOKE_TESTS = ["process/smoke", "lint", "conformance"].map(
 );
 
 /** The tests of random kills, which take two to five minutes each, in which they mostly wait. */
-const LONG_WAITS = ["outputs", "callbacks", "submissions", "queue", "endpoints"].map(
+const LONG_WAITS = ["outputs", "callbacks", "submissions", "queue", "endpoints", "cluster"].map(
   (name) => `/chaos/${name}.test.ts`,
 );
 

@@ -197,6 +197,7 @@ function bucketFaults({ bucket, storedCalls, evidence }: Recording): readonly st
   ]);
 }
 
-function isSame(some: readonly string[], others: readonly string[]): boolean {
+/** Tells whether two lists have the same texts, in any order. */
+export function isSame(some: readonly string[], others: readonly string[]): boolean {
   return some.toSorted().join() === others.toSorted().join();
 }
