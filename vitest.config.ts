@@ -50,7 +50,7 @@ const CLUSTER_TESTS = globSync("test/{process,browser}/**/*.test.ts").filter((fi
 );
 
 /** The tests of random kills, which take two to five minutes each, in which they mostly wait. */
-const LONG_WAITS = ["outputs", "callbacks", "submissions", "queue", "endpoints"].map(
+const LONG_WAITS = ["outputs", "callbacks", "submissions", "queue", "endpoints", "cluster"].map(
   (name) => `/chaos/${name}.test.ts`,
 );
 

@@ -1,4 +1,5 @@
 import { type ChaosOptions, lowTaskFigures, taskRounds } from "./callbacks/scenario.ts";
+import { CLUSTER } from "./cluster/scenario.ts";
 import { Counters } from "./counters.ts";
 import { ENDPOINTS } from "./endpoints/scenario.ts";
 import { OUTPUTS, S3_OUTPUTS } from "./outputs/scenario.ts";
@@ -22,6 +23,7 @@ export const KINDS = [
   "outputs",
   "s3-outputs",
   "endpoints",
+  "cluster",
 ] as const;
 export type Kind = (typeof KINDS)[number];
 
@@ -79,6 +81,8 @@ function roundOf(kind: Kind, seed: number, minutes: number): Promise<ChaosReport
       return runScenario(OUTPUTS, seed);
     case "s3-outputs":
       return runScenario(S3_OUTPUTS, seed);
+    case "cluster":
+      return runScenario(CLUSTER, seed);
     case "endpoints":
       return runScenario(ENDPOINTS, seed);
   }

@@ -5,9 +5,9 @@ import { field } from "../upstreams/apis.ts";
 const REPEAT_AFTER_MS = 250;
 /**
  * Time in milliseconds after which a request is no longer repeated; longer than the minute after which an
- * interrupted charge may be tried again.
+ * interrupted charge may be tried again, and than a busy machine needs to start a cluster again.
  */
-const GIVE_UP_AFTER_MS = 120_000;
+const GIVE_UP_AFTER_MS = 240_000;
 /** Time limit for an answer in milliseconds, longer than the relay lets any caller wait. */
 const ANSWER_WITHIN_MS = 20_000;
 
@@ -120,7 +120,8 @@ export function resultOf(task: unknown): string | null {
   return status === "failed" ? `failed ${String(field(task, "error", "code"))}` : null;
 }
 
-function jsonOf(text: string): unknown {
+/** Reads JSON; null when the text is none. */
+export function jsonOf(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import type { Client } from "../harness/client.ts";
-import type { Caller } from "./caller.ts";
+import { Caller } from "./caller.ts";
 
 export type Entry = z.infer<typeof Entry>;
 const Entry = z.object({
@@ -13,6 +13,7 @@ const Entry = z.object({
   created_at: z.int(),
 });
 const Account = z.object({ balance: z.int() });
+const AccountKey = z.object({ key: z.string() });
 
 export interface Ledger {
   readonly accountId: string;
@@ -27,6 +28,12 @@ export async function openAccount(caller: Caller, id: string, amount: number): P
   const body = { reference: "opening", amount };
   const path = `/v1/accounts/${id}/grants`;
   await caller.ask({ method: "POST", path, body }, [201], [200]);
+}
+
+/** Creates an account as `openAccount` does. @returns an API key of the account. */
+export async function openWithKey(client: Client, id: string, amount: number): Promise<string> {
+  await openAccount(new Caller(client), id, amount);
+  return AccountKey.parse((await client.ask("POST", `/v1/accounts/${id}/keys`, {})).json).key;
 }
 
 export async function readLedger(client: Client, accountId: string): Promise<Ledger> {

@@ -23,26 +23,52 @@ const NS_PER_MS = 1_000_000n;
 
 const Count = z.object({ count: z.int() });
 
+/** What tells that a relay is quiet. */
+interface Signs {
+  readonly output: () => string;
+  /** Returns the number of tasks, calls and queues with an alarm in the near future; null when it cannot be read now. */
+  readonly nearAlarms: () => number | null;
+  /** Time in milliseconds without log lines after which the relay counts as quiet. */
+  readonly quietMs: number;
+}
+
 /**
  * Waits until the relay logs nothing and no alarm of a task, call or queue is near. Reads the alarms from its files,
  * because a request could wake a task that is stuck.
  */
-export async function quiescence(
+export function quiescence(
   relay: Workerd,
   meanwhile: () => void,
   giveUpAfterMs = GIVE_UP_AFTER_MS,
 ): Promise<void> {
+  const signs = {
+    output: () => relay.output,
+    nearAlarms: () => nearAlarms(relay.storage),
+    quietMs: QUIET_MS,
+  };
+  return quiet(signs, meanwhile, giveUpAfterMs);
+}
+
+/**
+ * Waits until a relay logs nothing and no alarm is near. Counts how often it has looked, because on a busy machine this
+ * process and the relay may both stand still for seconds.
+ */
+export async function quiet(
+  signs: Signs,
+  meanwhile: () => void,
+  giveUpAfterMs = GIVE_UP_AFTER_MS,
+): Promise<void> {
   const giveUpAt = Date.now() + giveUpAfterMs;
-  let length = -1;
-  for (let since = Date.now(); Date.now() - since < QUIET_MS; await sleep(LOOK_EVERY_MS)) {
+  let [looks, length] = [0, -1];
+  while (looks * LOOK_EVERY_MS < signs.quietMs && Date.now() < giveUpAt) {
+    await sleep(LOOK_EVERY_MS);
     meanwhile();
-    if (relay.output.length !== length || nearAlarms(relay.storage) !== 0) since = Date.now();
-    length = relay.output.length;
-    if (Date.now() > giveUpAt) return;
+    const isQuiet = signs.output().length === length && signs.nearAlarms() === 0;
+    looks = isQuiet ? looks + 1 : 0;
+    length = signs.output().length;
   }
 }
 
-/** Returns the number of tasks, calls and queues with an alarm in the near future; null when it cannot be read now. */
 function nearAlarms(storage: string): number | null {
   const files = ["tasks", "calls", "queues"].map((name) => join(storage, name, "metadata.sqlite"));
   const counts = files.filter((file) => existsSync(file)).map(nearAlarmsIn);

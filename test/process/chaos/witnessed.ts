@@ -1,3 +1,4 @@
+import type { Client } from "../harness/client.ts";
 import type { Post, Receiver } from "../harness/receiver.ts";
 
 /** A possible fault, and whether it is there. */
@@ -31,6 +32,22 @@ export function strangePathsOf(
 /** Returns the faults that are present. */
 export function present(findings: readonly Finding[]): readonly string[] {
   return findings.flatMap(([fault, isPresent]) => (isPresent ? [fault] : []));
+}
+
+/** Returns a function that tells whether a post has a valid signature of the account. */
+export async function signatureCheckOf(
+  client: Client,
+  accountId: string,
+): Promise<(post: Post) => boolean> {
+  const verify = await client.verifier(`/v1/accounts/${accountId}`);
+  return (post) => {
+    try {
+      verify(post);
+      return true;
+    } catch {
+      return false;
+    }
+  };
 }
 
 /** Sorts out the posts with a valid signature, while they are fresh: a signature is valid for five minutes. */

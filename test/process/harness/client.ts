@@ -106,8 +106,8 @@ export class Client {
 
   /** Reports a completed task with this callback URL. @returns the id of the task. */
   async finish(callbackUrl: string, id: string = randomUUID()): Promise<string> {
-    const { status } = await this.ask("POST", "/v1/events", completedEvent(id, callbackUrl));
-    if (status !== 202) throw new Error(`the event was answered with ${status}`);
+    const { status, text } = await this.ask("POST", "/v1/events", completedEvent(id, callbackUrl));
+    if (status !== 202) throw new Error(`the event was answered with ${status} ${text}`);
     return id;
   }
 

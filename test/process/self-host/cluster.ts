@@ -1,4 +1,13 @@
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -7,6 +16,7 @@ import { Child, ROOT } from "../harness/child.ts";
 import { LOCAL_VARS } from "../harness/client.ts";
 import { freePort } from "../harness/loopback.ts";
 import { bundleOf, type Vars } from "../harness/workerd.ts";
+import { StoreFront } from "./store-front.ts";
 
 const STORE_KEYS = {
   ROOT_ACCESS_KEY_ID: "process-test-store",
@@ -18,22 +28,29 @@ const TAKEN_OVER_WITHIN_MS = 60_000;
 export interface ClusterOptions {
   /** Further variables of all nodes. */
   readonly vars?: Vars;
+  /** False to leave out the proxy, and with it `url`; true by default. */
+  readonly hasProxy?: boolean;
+  /** Directory of its temporary directory, by default the system's. */
+  readonly parent?: string;
 }
 
 /** A relay on several processes of workerd as docs/cluster.md describes it, on ports of this machine. */
 export class Cluster implements AsyncDisposable {
   readonly nodes: readonly Node[];
+  /** Through it the nodes reach the store. */
+  readonly storeFront: StoreFront;
   readonly #home: string;
   readonly #storePort: number;
   readonly #proxyPort: number;
   #store: Child | null = null;
   #proxy: Child | null = null;
 
-  private constructor(home: string, ports: readonly number[], vars: Vars) {
+  private constructor(home: string, ports: readonly number[], storeFront: StoreFront, vars: Vars) {
     const [storePort = 0, proxyPort = 0, ...others] = ports;
     this.#home = home;
     this.#storePort = storePort;
     this.#proxyPort = proxyPort;
+    this.storeFront = storeFront;
     const half = others.length / 2;
     const own = { ...this.storeAccess, ...vars };
     this.nodes = others
@@ -42,11 +59,15 @@ export class Cluster implements AsyncDisposable {
   }
 
   /** Writes the files of a cluster, starts its store, its nodes and its proxy. */
-  static async start(count: number, { vars = {} }: ClusterOptions = {}): Promise<Cluster> {
-    const home = mkdtempSync(join(tmpdir(), "task-relay-cluster-"));
+  static async start(
+    count: number,
+    { vars = {}, hasProxy = true, parent = tmpdir() }: ClusterOptions = {},
+  ): Promise<Cluster> {
+    const home = mkdtempSync(join(parent, "task-relay-cluster-"));
     const ports: number[] = [];
     while (ports.length < 2 + 2 * count) ports.push(await freePort());
-    const cluster = new Cluster(home, ports, vars);
+    const storeFront = await StoreFront.start(ports[0] ?? 0);
+    const cluster = new Cluster(home, ports, storeFront, vars);
     try {
       writeFileSync(join(home, "index.js"), (await bundleOf()).script);
       writeRelease(join(home, "task-relay"), join(home, "index.js"));
@@ -58,7 +79,7 @@ export class Cluster implements AsyncDisposable {
       mkdirSync(join(home, "store/task-relay"), { recursive: true });
       await cluster.startStore();
       for (const node of cluster.nodes) await node.start();
-      await cluster.#startProxy();
+      if (hasProxy) await cluster.#startProxy();
     } catch (error) {
       await cluster[Symbol.asyncDispose]();
       throw error;
@@ -74,7 +95,7 @@ export class Cluster implements AsyncDisposable {
   /** Variables with which workerd reaches the bucket. */
   get storeAccess(): Vars {
     return {
-      AWS_ENDPOINT_URL: `http://127.0.0.1:${this.#storePort}`,
+      AWS_ENDPOINT_URL: this.storeFront.origin,
       AWS_REGION: "us-east-1",
       AWS_ACCESS_KEY_ID: STORE_KEYS.ROOT_ACCESS_KEY_ID,
       AWS_SECRET_ACCESS_KEY: STORE_KEYS.ROOT_SECRET_ACCESS_KEY,
@@ -93,8 +114,33 @@ export class Cluster implements AsyncDisposable {
     this.#store?.signal(signal);
   }
 
+  /**
+   * Returns the number of alarms that are due between `lateMs` milliseconds ago and `aheadMs` from now; null when it cannot
+   * be read now. Leaves out those of the index, and those that were set longer ahead. The keys of alarms contain the time in
+   * hexadecimal Unix milliseconds, and their objects in the bucket the name of who is woken.
+   */
+  nearAlarms(lateMs: number, aheadMs: number): number | null {
+    const alarms = join(this.#home, "store/task-relay/cluster/v1/alarms");
+    const now = Date.now();
+    const isNear = (key: string) => {
+      const at = Number.parseInt(key.split("/")[1]?.slice(1) ?? "", 16);
+      if (at < now - lateMs || at > now + aheadMs) return false;
+      const file = join(alarms, key);
+      return (
+        at - statSync(file).mtimeMs <= aheadMs && !readFileSync(file, "latin1").includes("index")
+      );
+    };
+    try {
+      return globSync("*/k*/*/*/*", { cwd: alarms }).filter(isNear).length;
+    } catch {
+      // An alarm is being deleted at this moment.
+      return null;
+    }
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     for (const child of [this.#proxy, ...this.nodes, this.#store]) await child?.kill9();
+    this.storeFront[Symbol.dispose]();
     rmSync(this.#home, { recursive: true, force: true });
   }
 
@@ -129,6 +175,7 @@ export class Node {
   readonly #home: string;
   readonly #vars: Vars;
   #child: Child | null = null;
+  #earlierOutput = "";
 
   constructor(home: string, number: number, port: number, clusterPort: number, vars: Vars) {
     this.#home = home;
@@ -139,8 +186,13 @@ export class Node {
     this.#vars = vars;
   }
 
+  /** The log of all processes of this node. */
   get output(): string {
-    return this.#child?.output ?? "";
+    return this.#earlierOutput + (this.#child?.output ?? "");
+  }
+
+  get isAlive(): boolean {
+    return this.#child?.isAlive ?? false;
   }
 
   get exitCode(): number | null {
@@ -180,6 +232,7 @@ export class Node {
       join(release, "workerd-cluster.capnp"),
     ];
     const env = { CALLBACK_SCHEDULE_S: "0,2,2", ...LOCAL_VARS, ...this.#vars, ...vars };
+    this.#earlierOutput = this.output;
     this.#child = new Child(join(release, "workerd"), args, env);
     return this.#child;
   }
@@ -197,6 +250,11 @@ export class Node {
 
   async kill9(): Promise<void> {
     await this.#child?.kill9();
+  }
+
+  /** Waits until the process has ended by itself. */
+  async ended(): Promise<void> {
+    await this.#child?.ended();
   }
 
   /** Copies the operator's files of the cluster, one of them changed. @returns the directory of the copies. */

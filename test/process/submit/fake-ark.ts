@@ -13,7 +13,7 @@ const IMAGE_BYTES = 400_000;
 const KEY = "process-test-ark-key";
 const REPEAT_HOOK_AFTER_MS = 250;
 /** Time in milliseconds after which a hook is no longer repeated. */
-const GIVE_UP_HOOK_AFTER_MS = 120_000;
+const GIVE_UP_HOOK_AFTER_MS = 240_000;
 const JSON_TYPE = { "Content-Type": "application/json" };
 
 /** Answers that prove that nothing was started. */

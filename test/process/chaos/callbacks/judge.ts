@@ -9,7 +9,7 @@ import type { RecordedTask } from "./task-history.ts";
 
 /** The wait before the second and every further attempt of a series. */
 const WAIT_S = 1;
-const AUTOMATIC_ATTEMPTS = 3;
+export const AUTOMATIC_ATTEMPTS = 3;
 export const SCHEDULE_S = `0,${WAIT_S},${WAIT_S}`;
 
 /** Lists what in a recording contradicts the promises about tasks, credits and callbacks. */

@@ -58,9 +58,11 @@ export interface TaskPlan {
 /** Accounts of the tasks: one that can always pay, and one that often cannot. */
 export const ACCOUNTS = [
   { id: "rich", grant: 10_000_000 },
-  { id: "poor", grant: 60 },
+  { id: "poor", grant: 20 },
 ] as const;
 
+/** Origin of all outputs. A relay with a bucket keeps no copies of them, because its host is an IP address. */
+const OUTPUTS = "https://192.0.2.1";
 const MAX_PRICE = 9;
 const MAX_PAUSE_MS = 800;
 /**
@@ -120,7 +122,7 @@ export function planOf(seed: number, nth: number): TaskPlan {
 
 /** Returns the URL of the output of the upstream's job. */
 export function jobUrl(nth: number): string {
-  return `https://cdn.example.com/${nth}/job.mp4`;
+  return `${OUTPUTS}/${nth}/job.mp4`;
 }
 
 function pricesOf(random: Random, createdBy: TaskPlan["createdBy"]) {
@@ -171,7 +173,7 @@ function rivalOf(
 }
 
 function success(nth: number, take: string): RequestedEnding {
-  const url = `https://cdn.example.com/${nth}/${take}.mp4`;
+  const url = `${OUTPUTS}/${nth}/${take}.mp4`;
   const output = { urls: [url], metadata: { seed: nth, duration: 5, take } };
   return { via: "event", result: `completed ${url}`, report: { status: "completed", output } };
 }

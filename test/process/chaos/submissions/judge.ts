@@ -36,6 +36,11 @@ function orderFaults(
 ): string[] {
   const { order, answer, submits, posts } = evidence;
   const expected = expectedResult(evidence);
+  const { status = null, attempts: made = [] } = evidence.task?.callback ?? {};
+  const attempts = made.map(({ outcome }) => outcome);
+  // Kills may have cut all attempts off.
+  const isCutOff = status === "failed" && [...new Set(attempts)].join() === "interrupted";
+  const isDelivered = posts.some((post) => post.answeredStatus === 200);
   const findings: Finding[] = [
     ["no final answer", answer === null],
     ...submitFaults(evidence),
@@ -44,14 +49,13 @@ function orderFaults(
     ...readerFaults(evidence, entries),
     ["another callback than the result", posts.some((post) => !isOf(post, answer, expected))],
     ["a callback that does not verify", posts.some((post) => !genuine.has(post))],
-    ["no callback", expected !== null && !posts.some((post) => post.answeredStatus === 200)],
+    ["no callback", expected !== null && !isDelivered && !isCutOff],
     ["more POSTs than attempts", posts.length > MAX_POSTS],
     ["not charged exactly once", netCharges(entries) !== (isPaid(expected) ? 1 : 0)],
     ["another image than the upstream has sent", isOther(evidence)],
     ["a task without a charge", expected !== null && entries.length === 0],
   ];
   const { answer: kind, sendsHooks } = order.conduct;
-  const attempts = evidence.task?.callback.attempts.map(({ outcome }) => outcome) ?? [];
   const known = `${answer?.status ?? "no"} answer, ${submits.length} submits, ${kind}, attempts ${attempts.join("+")}`;
   return present(findings).map((fault) => {
     return `${order.prompt} (${answer?.taskId}: ${known}, hooks ${sendsHooks}): ${fault}`;
@@ -197,6 +201,7 @@ function bucketFaults({ bucket, storedCalls, evidence }: Recording): readonly st
   ]);
 }
 
-function isSame(some: readonly string[], others: readonly string[]): boolean {
+/** Tells whether two lists have the same texts, in any order. */
+export function isSame(some: readonly string[], others: readonly string[]): boolean {
   return some.toSorted().join() === others.toSorted().join();
 }

@@ -1,12 +1,11 @@
 import { createHash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import pMap from "p-map";
-import * as z from "zod";
 import { seeded } from "../../../simulation/random.ts";
-import { inBucket } from "../../harness/bucket.ts";
+import { type BucketContent, inBucket } from "../../harness/bucket.ts";
 import { LOCAL_VARS } from "../../harness/client.ts";
-import { type Post, Receiver } from "../../harness/receiver.ts";
-import { storedCalls } from "../../harness/stored-calls.ts";
+import { Receiver } from "../../harness/receiver.ts";
+import { type StoredCall, storedCalls } from "../../harness/stored-calls.ts";
 import { Workerd } from "../../harness/workerd.ts";
 import {
   ARK_IMAGE_MODEL,
@@ -15,13 +14,13 @@ import {
   ARK_TASKS,
   FakeArk,
 } from "../../submit/fake-ark.ts";
-import { Caller } from "../caller.ts";
 import { Counters } from "../counters.ts";
 import { afterwards, killAgainAndAgain } from "../kills.ts";
-import { countOf, type Entry, openAccount, readLedger } from "../ledger.ts";
+import { countOf, type Entry, openWithKey, readLedger } from "../ledger.ts";
 import { quiescence } from "../quiescence.ts";
 import type { Recorded, Scenario } from "../scenario.ts";
-import { GenuinePosts, strangePathsOf } from "../witnessed.ts";
+import type { Stage } from "../stage.ts";
+import { GenuinePosts, signatureCheckOf, strangePathsOf } from "../witnessed.ts";
 import { faultsIn } from "./judge.ts";
 import { type Order, ordersOf } from "./orders.ts";
 import { PLANTED_FAULTS } from "./planted.ts";
@@ -37,12 +36,16 @@ const OFFERS = [
   { connection: "ark", path: ARK_TASKS, models: [ARK_MODEL], price: { credits: PRICE } },
   { connection: "ark", path: ARK_IMAGES, models: [ARK_IMAGE_MODEL], price: { credits: PRICE } },
 ];
-const VARS = {
-  ...LOCAL_VARS,
+/** Variables of a relay that takes the orders. */
+export const ORDER_VARS = {
   OFFERS: JSON.stringify(OFFERS),
   OUTPUTS_URL,
   SUBMIT_TIMEOUT_S: "5",
   SUBMIT_UNKNOWN_MINUTES: "1",
+};
+const VARS = {
+  ...LOCAL_VARS,
+  ...ORDER_VARS,
   // Four attempts that a kill may interrupt end within the run.
   CALLBACK_SCHEDULE_S: "0,2,4,8",
 };
@@ -67,8 +70,6 @@ interface Outcome {
   readonly reading: Promise<readonly JobRead[]>;
 }
 
-const AccountKey = z.object({ key: z.string() });
-
 /**
  * Submits 650 orders through one relay while it is killed with `kill -9` and restarted. Some of the callers wait for their
  * jobs, which they read through the relay as SDKs do; others want images, and do not wait for the upstream's answer.
@@ -87,51 +88,95 @@ export const SUBMISSIONS: Scenario<Recording> = {
     "found by a hook": 20,
     "lost without hooks": 10,
     refunds: 20,
-    "ends that readers saw": 50,
+    "ends that readers saw": 25,
     "readers interrupted": 20,
-    "calls completed": 15,
+    "calls completed": 5,
     "calls interrupted": 5,
   },
 };
 
 async function record(seed: number): Promise<Recorded<Recording>> {
   const orders = ordersOf(seed, ORDERS);
+  await using upstream = await upstreamOf(orders);
+  const { ark } = upstream;
+  await using relay = await Workerd.start({ vars: { ...VARS, ...ark.vars }, hasOutputs: true });
+  return await recordOrders(orders, upstream, {
+    url: relay.url,
+    client: relay.client,
+    disturb: (isOver, counters) =>
+      killAgainAndAgain({
+        relay,
+        counters,
+        moment: momentsToKill(ark, seeded(seed + 1)),
+        isEnough: afterwards(isOver, KILLS_AFTERWARDS),
+      }),
+    settle: (meanwhile) => quiescence(relay, meanwhile),
+    bucket: async () => inBucket(relay),
+    storedCalls: () => storedCalls(relay.storage),
+    log: () => relay.output,
+  });
+}
+
+/** The upstream of orders. */
+interface OrderUpstream extends AsyncDisposable {
+  readonly ark: FakeArk;
+  /** Returns a promise that resolves when the upstream has received a submission of the order. */
+  readonly arrived: (order: Order) => Promise<void>;
+}
+
+/** A relay that takes orders. */
+interface OrderStage extends Stage {
+  /** Kills and restarts the relay, until all orders have their answers. */
+  readonly disturb: (isOver: () => boolean, counters: Counters) => Promise<void>;
+  /** What is left in the end. */
+  readonly bucket: () => Promise<BucketContent>;
+  readonly storedCalls: () => readonly StoredCall[];
+}
+
+/** Starts the upstream of these orders, whose connection is in its `vars`. */
+export async function upstreamOf(orders: readonly Order[]): Promise<OrderUpstream> {
   const placed = new Map(
     orders.map((order) => [order.prompt, { order, arrival: Promise.withResolvers<void>() }]),
   );
-  await using ark = await FakeArk.start((prompt) => {
+  const ark = await FakeArk.start((prompt) => {
     const { order, arrival } = orderOf(placed, prompt);
     arrival.resolve();
     return order.conduct;
   }, linkOf);
+  return {
+    ark,
+    arrived: ({ prompt }) => orderOf(placed, prompt).arrival.promise,
+    [Symbol.asyncDispose]: () => ark[Symbol.asyncDispose](),
+  };
+}
+
+/** Submits all orders while the relay is disturbed, waits until nothing is due any more, and records what all know. */
+export async function recordOrders(
+  orders: readonly Order[],
+  { ark, arrived }: OrderUpstream,
+  stage: OrderStage,
+): Promise<Recorded<Recording>> {
   await using receiver = await Receiver.start();
-  await using relay = await Workerd.start({ vars: { ...VARS, ...ark.vars }, hasOutputs: true });
   const door = {
-    url: relay.url,
-    key: await openBuyer(relay),
+    url: stage.url,
+    key: await openWithKey(stage.client, ACCOUNT, GRANT),
     callbackUrlOf: ({ path }: Order) => receiver.at(path, { kind: "answer", status: 200 }),
   };
-  const genuine = new GenuinePosts(receiver, await signatureCheck(relay));
+  const genuine = new GenuinePosts(receiver, await signatureCheckOf(stage.client, ACCOUNT));
   const counters = new Counters();
   let isOver = false;
-  const arrived = ({ prompt }: Order) => orderOf(placed, prompt).arrival.promise;
   const [outcomes] = await Promise.all([
     submitAll(door, orders, arrived).finally(() => (isOver = true)),
-    killAgainAndAgain({
-      relay,
-      counters,
-      moment: momentsToKill(ark, seeded(seed + 1)),
-      isEnough: afterwards(() => isOver, KILLS_AFTERWARDS),
-    }),
+    stage.disturb(() => isOver, counters),
   ]);
   const reads = await Promise.all(outcomes.map(({ reading }) => reading));
-  await quiescence(relay, () => genuine.check());
+  await stage.settle(() => genuine.check());
   const evidence = await pMap(
     orders,
     async (order, nth): Promise<Evidence> => {
       const answer = outcomes[nth]?.answer ?? null;
       const submits = ark.submitsOf(order.prompt);
-      const task = await readTask(relay, answer);
+      const task = await readTask(stage, answer);
       return {
         order,
         answer,
@@ -142,7 +187,7 @@ async function record(seed: number): Promise<Recorded<Recording>> {
         ),
         task,
         posts: receiver.postsAt(order.path),
-        image: order.isCall ? await imageOf(relay, task) : null,
+        image: order.isCall ? await imageOf(stage, task) : null,
       };
     },
     { concurrency: READS_AT_ONCE },
@@ -150,15 +195,15 @@ async function record(seed: number): Promise<Recorded<Recording>> {
   const paths = new Set(orders.map(({ path }) => path));
   const recording: Recording = {
     evidence,
-    ledger: await readLedger(relay.client, ACCOUNT),
+    ledger: await readLedger(stage.client, ACCOUNT),
     grant: GRANT,
     price: PRICE,
     genuine: genuine.all,
     strangePaths: strangePathsOf(receiver, (path) => paths.has(path)),
     refusedHooks: ark.refusedHooks,
-    bucket: inBucket(relay),
-    storedCalls: storedCalls(relay.storage),
-    log: relay.output,
+    bucket: await stage.bucket(),
+    storedCalls: stage.storedCalls(),
+    log: stage.log(),
   };
   for (const each of evidence) addOrder(counters, each, recording.ledger.entries);
   return { recording, counters };
@@ -195,25 +240,6 @@ async function outcomeOf(door: Door, order: Order): Promise<Outcome> {
   return { answer, reading: waitForJob(door, order, answer) };
 }
 
-/** Creates the account that submits. @returns its API key. */
-async function openBuyer({ client }: Workerd): Promise<string> {
-  await openAccount(new Caller(client), ACCOUNT, GRANT);
-  return AccountKey.parse((await client.ask("POST", `/v1/accounts/${ACCOUNT}/keys`, {})).json).key;
-}
-
-/** Returns a function that tells whether a post has a valid signature of the account. */
-async function signatureCheck({ client }: Workerd): Promise<(post: Post) => boolean> {
-  const verify = await client.verifier(`/v1/accounts/${ACCOUNT}`);
-  return (post) => {
-    try {
-      verify(post);
-      return true;
-    } catch {
-      return false;
-    }
-  };
-}
-
 /**
  * Returns a function that waits for the moment of a kill: every fourth time for some seconds, else until shortly after a
  * submission has reached the upstream. A slow machine gets as far as a fast one between two of these kills.
@@ -237,17 +263,14 @@ async function furtherSubmits(ark: FakeArk, count: number): Promise<void> {
 }
 
 /** Reads the task that an answer names; null when there is none. */
-async function readTask(
-  { client }: Workerd,
-  answer: FinalAnswer | null,
-): Promise<Evidence["task"]> {
+async function readTask({ client }: Stage, answer: FinalAnswer | null): Promise<Evidence["task"]> {
   if (answer === null) return null;
   const { status, json } = await client.ask("GET", `/v1/tasks/${answer.taskId}`);
   return status === 404 ? null : SubmittedTask.parse(json);
 }
 
 /** Opens the link to the image of a task. Returns the SHA-256 of what it gives; null without such a link. */
-async function imageOf({ url }: Workerd, task: Evidence["task"]): Promise<string | null> {
+async function imageOf({ url }: Stage, task: Evidence["task"]): Promise<string | null> {
   const [link] = task?.output?.urls ?? [];
   if (link === undefined) return null;
   const response = await fetch(link.replace(OUTPUTS_URL, url));

@@ -1,0 +1,54 @@
+import { once } from "node:events";
+import { connect, createServer, type Server, type Socket } from "node:net";
+import { pipeline } from "node:stream";
+import { portOf } from "../harness/loopback.ts";
+
+/** Number of bytes at the start of a request that contain its method. */
+const METHOD_BYTES = 8;
+
+/**
+ * A server between the nodes of a cluster and their store, which can make the store slow, and counts the requests to it. The
+ * store takes one request on a connection.
+ */
+export class StoreFront implements Disposable {
+  /** Time in milliseconds by which each answer of the store is late. */
+  delayMs = 0;
+  /** Numbers of requests by their method, e.g. `PUT`. */
+  readonly counts = new Map<string, number>();
+  readonly #server: Server;
+  readonly #storePort: number;
+
+  private constructor(storePort: number) {
+    this.#storePort = storePort;
+    this.#server = createServer((client) => this.#pass(client));
+  }
+
+  static async start(storePort: number): Promise<StoreFront> {
+    const front = new StoreFront(storePort);
+    front.#server.listen(0, "127.0.0.1");
+    await once(front.#server, "listening");
+    return front;
+  }
+
+  get origin(): string {
+    return `http://127.0.0.1:${portOf(this.#server)}`;
+  }
+
+  [Symbol.dispose](): void {
+    this.#server.close();
+  }
+
+  #pass(client: Socket): void {
+    const store = connect(this.#storePort, "127.0.0.1");
+    client.once("data", (start: Buffer) => {
+      const [method = ""] = start.toString("latin1", 0, METHOD_BYTES).split(" ");
+      this.counts.set(method, (this.counts.get(method) ?? 0) + 1);
+    });
+    // A node may give a request up.
+    pipeline(client, store, () => {});
+    setTimeout(() => {
+      if (client.destroyed) store.destroy();
+      else pipeline(store, client, () => {});
+    }, this.delayMs);
+  }
+}
