@@ -1,4 +1,3 @@
-import { spawnSync } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -6,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it } from "vitest";
 import * as z from "zod";
 import { Caller } from "../chaos/caller.ts";
-import { ROOT } from "../harness/child.ts";
+import { Child } from "../harness/child.ts";
 import { Client, completedEvent, OPERATOR_KEY } from "../harness/client.ts";
 import { skipWithout } from "../harness/program.ts";
 import { type Behaviour, Receiver } from "../harness/receiver.ts";
@@ -148,19 +147,17 @@ it("npm run doctor reports a problem with the index at a node with another clust
   if (first === undefined || second === undefined) throw new Error("expected two nodes");
   await second.stop();
   // This has the first node take the index.
-  expect(indexFinding(first.url)).toMatch(/^ok +index: /);
+  expect(await indexFinding(first.url)).toMatch(/^ok +index: /);
   second.launch({}, second.siteWith("cluster-key", randomUUID()));
   await expect.poll(() => second.isReady(), { timeout: FAILOVER_MS }).toBe(true);
-  expect(indexFinding(first.url)).toMatch(/^ok +index: /);
-  expect(indexFinding(second.url)).toMatch(/^PROBLEM +index: .+ Cure: .+ cluster-key /);
+  expect(await indexFinding(first.url)).toMatch(/^ok +index: /);
+  expect(await indexFinding(second.url)).toMatch(/^PROBLEM +index: .+ Cure: .+ cluster-key /);
 });
 
 /** Returns the first line about the index that `npm run doctor` prints about a node. */
-function indexFinding(url: string): string | undefined {
-  const { stdout } = spawnSync(process.execPath, ["scripts/doctor.ts", "--url", url], {
-    cwd: ROOT,
-    env: { ...process.env, OPERATOR_KEY },
-    encoding: "utf8",
-  });
-  return stdout.split("\n").find((line) => / index: /.test(line));
+async function indexFinding(url: string): Promise<string | undefined> {
+  const env = { ...process.env, OPERATOR_KEY };
+  const doctor = new Child(process.execPath, ["scripts/doctor.ts", "--url", url], env);
+  await doctor.ended();
+  return doctor.output.split("\n").find((line) => / index: /.test(line));
 }
