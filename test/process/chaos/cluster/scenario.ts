@@ -17,7 +17,7 @@ import type { Recorded, Scenario } from "../scenario.ts";
 import type { Stage } from "../stage.ts";
 import { faultsIn as faultsInOrders } from "../submissions/judge.ts";
 import { ordersOf } from "../submissions/orders.ts";
-import { PLANTED_WITHOUT_INTERRUPTED_CALLS } from "../submissions/planted.ts";
+import { PLANTED_FAULTS as PLANTED_IN_ORDERS } from "../submissions/planted.ts";
 import { OUTPUTS_URL, type Recording as OrderRecording } from "../submissions/recording.ts";
 import { ORDER_VARS, recordOrders, upstreamOf } from "../submissions/scenario.ts";
 import { harm, HARM_NAMES } from "./harms.ts";
@@ -72,8 +72,7 @@ export const CLUSTER: Scenario<Recording> = {
   ],
   planted: [
     ...PLANTED_IN_TASKS.map((fault) => within("tasks", fault)),
-    // Too few nodes end for it to be sure that one makes a call at that moment.
-    ...PLANTED_WITHOUT_INTERRUPTED_CALLS.map((fault) => within("orders", fault)),
+    ...PLANTED_IN_ORDERS.map((fault) => within("orders", fault)),
     ...PLANTED_IN_LISTENED.map((fault) => within("listened", fault)),
   ],
   least: {
@@ -81,7 +80,7 @@ export const CLUSTER: Scenario<Recording> = {
     tasks: 15,
     POSTs: 40,
     orders: ORDERS,
-    completed: 20,
+    completed: 10,
     "calls completed": 2,
     "attempts rejected": 5,
     "requests repeated": 20,
@@ -92,13 +91,14 @@ export const CLUSTER: Scenario<Recording> = {
   },
 };
 
-/** Plants a fault into a part of a recording. */
+/** Plants a fault into a part of a recording, which is small, and may have no place for it. */
 function within<Part extends keyof Recording>(
   part: Part,
   { plant, ...fault }: PlantedFault<Recording[Part]>,
 ): PlantedFault<Recording> {
   return {
     ...fault,
+    mayLackPlace: true,
     plant: (recording) => {
       const changed = plant(recording[part]);
       return changed === null ? null : { ...recording, [part]: changed };

@@ -59,8 +59,7 @@ const isLost = ({ submits, answer, order }: Evidence) =>
   submits.length === 1 && answer?.status === 424 && !order.conduct.sendsHooks;
 const FAILED = { status: "failed", error: { code: "submit_unknown" }, output: undefined };
 
-/** Faults that a recording has a place for in which no call was interrupted. */
-export const PLANTED_WITHOUT_INTERRUPTED_CALLS: readonly PlantedFault<Recording>[] = [
+export const PLANTED_FAULTS: readonly PlantedFault<Recording>[] = [
   ...plantedInAll<Recording>(),
   {
     what: "a submission that reached the upstream twice",
@@ -76,6 +75,13 @@ export const PLANTED_WITHOUT_INTERRUPTED_CALLS: readonly PlantedFault<Recording>
       const again = each.submits.map((submit) => ({ ...submit, hookUrl: `${submit.hookUrl}2` }));
       return isCompleted(each) ? { ...each, submits: [...each.submits, ...again] } : null;
     }),
+  },
+  {
+    what: "a call that was sent again after a restart",
+    fault: "submitted twice for a task",
+    plant: inOneOrder((each) =>
+      isInterruptedCall(each) ? { ...each, submits: [...each.submits, ...each.submits] } : null,
+    ),
   },
   {
     what: "a call that never reached the upstream, whose task has a result",
@@ -95,6 +101,15 @@ export const PLANTED_WITHOUT_INTERRUPTED_CALLS: readonly PlantedFault<Recording>
         ? { ...each, answer: { ...each.answer, status: 200 } }
         : null,
     ),
+  },
+  {
+    what: "a call that was interrupted by a kill and has left a file behind",
+    fault: "the bucket has not exactly the files of completed calls",
+    plant: (recording) => {
+      const { task } = recording.evidence.find(isInterruptedCall) ?? { task: null };
+      if (task === null) return null;
+      return inBucket((keys) => [...keys, `outputs/${task.id}/1/1`])(recording);
+    },
   },
   {
     what: "a file of a completed call that is not in the bucket",
@@ -273,25 +288,5 @@ export const PLANTED_WITHOUT_INTERRUPTED_CALLS: readonly PlantedFault<Recording>
         entries: ledger.entries.map((entry) => ({ ...entry, task_id: "planted" })),
       },
     }),
-  },
-];
-
-export const PLANTED_FAULTS: readonly PlantedFault<Recording>[] = [
-  ...PLANTED_WITHOUT_INTERRUPTED_CALLS,
-  {
-    what: "a call that was sent again after a restart",
-    fault: "submitted twice for a task",
-    plant: inOneOrder((each) =>
-      isInterruptedCall(each) ? { ...each, submits: [...each.submits, ...each.submits] } : null,
-    ),
-  },
-  {
-    what: "a call that was interrupted by a kill and has left a file behind",
-    fault: "the bucket has not exactly the files of completed calls",
-    plant: (recording) => {
-      const { task } = recording.evidence.find(isInterruptedCall) ?? { task: null };
-      if (task === null) return null;
-      return inBucket((keys) => [...keys, `outputs/${task.id}/1/1`])(recording);
-    },
   },
 ];
