@@ -112,10 +112,12 @@ export class SimulatedObject implements Platform {
   points = 0;
   readonly #host: Host;
   /**
-   * Number of events that discard a write to the index in flight: orders to write the row again, and commits of a
-   * task that has ended, for which the work loop does not wait for the write any longer.
+   * Number of events that discard a write to the index in flight: orders to write the row again, and changes of a task
+   * that has ended which readers see, for which the work loop does not wait for the write any longer.
    */
   #discards = 0;
+  /** Version of the record that the instance has read or written last; 0 for none. */
+  #version = 0;
 
   readonly send: Platform["send"] = (delivery) => this.#call((to) => to.send(delivery, this));
   readonly sendProgress: Platform["sendProgress"] = async (callback, mayStart) => {
@@ -186,6 +188,7 @@ export class SimulatedObject implements Platform {
   load(): TaskRecord | null {
     this.points++;
     const record = this.#living().load();
+    this.#version = record?.version ?? 0;
     if (this.isRowOrdered) {
       this.rowVersion = 0;
       this.#discards++;
@@ -196,7 +199,8 @@ export class SimulatedObject implements Platform {
   commit(record: TaskRecord, alarmAt: number | null): void {
     this.#point();
     this.#living().commit(record, alarmAt, this);
-    if (!isOpen(record)) this.#discards++;
+    if (!isOpen(record) && record.version !== this.#version) this.#discards++;
+    this.#version = record.version;
     this.#point();
   }
 
