@@ -30,7 +30,7 @@ it("in a cluster of three nodes behind the proxy of ops/haproxy.cfg, restarting 
     while (!restarts.signal.aborted) {
       const id = randomUUID();
       const body = completedEvent(id, receiver.at(`/${id}`, UP));
-      await caller.ask({ method: "POST", path: "/v1/events", body }, [202]);
+      await caller.ask({ method: "POST", path: "/v1/events", body }, [202], [200]);
       ids.push(id);
       await caller.ask({ method: "GET", path: `/v1/tasks/${id}` }, [200]);
       await sleep(50);
