@@ -84,7 +84,7 @@ export const PLANTED_FAULTS: readonly PlantedFault<ListenedRecording>[] = [
     fault: "not exactly one copy of each output",
     plant: ({ copies, ...recording }) => ({
       ...recording,
-      copies: [...copies, ...copies.slice(1)],
+      copies: [...copies, ...copies.slice(0, 1)],
     }),
   },
   {
