@@ -120,7 +120,8 @@ export default defineConfig({
       node("process", ["test/process/**/*.test.ts", "test/lint/long/*.test.ts"], {
         exclude: [...WAITING_TESTS, ...SMOKE_TESTS],
         isolate: false,
-        testTimeout: 600_000,
+        // Random kills are run up to three times on a busy machine.
+        testTimeout: 1_200_000,
         // More than the cores, because the tests wait for processes most of the time.
         maxWorkers: 3,
         sequence: { groupOrder: 4 },

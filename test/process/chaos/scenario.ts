@@ -51,7 +51,9 @@ export async function runScenario<Recording>(
     const recorded = await scenario.record(seed + run);
     counters.addAll(recorded.counters);
     const faults = judged(scenario, recorded.recording);
-    if (faults.length > 0) return { counters, faults };
+    if (faults.length > 0) {
+      return { counters, faults: faults.map((fault) => `seed ${seed + run}: ${fault}`) };
+    }
     low = counters.tooLow(scenario.least);
     if (low.length === 0) break;
   }
