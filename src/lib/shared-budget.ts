@@ -112,8 +112,8 @@ export interface BudgetPart {
 }
 
 /**
- * Waits until a part of a budget has an amount. The request asks again and again, because one should not resolve a
- * promise that belongs to another request, or to another Durable Object.
+ * Waits until a part of a budget has an amount. The request asks again and again, because a request should not
+ * resolve a promise that belongs to another one, or to another Durable Object.
  * @throws the reason of the abort, when `signal` aborts first.
  */
 export async function whenFree(

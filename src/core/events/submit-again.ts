@@ -38,7 +38,7 @@ const GONE: FollowUp = { kind: "gone" };
 /**
  * Returns the task after its job has failed, if the call is submitted to another member of the pool: it waits for a
  * place there, with its price and its deadline. Null when the failure ends the task: no further member is left, every
- * member would fail in the same way, it is not proved to be the end of the present job, somebody has ordered to cancel
+ * member would fail in the same way, nothing proves that the present job has ended, somebody has ordered to cancel
  * the task, or no call may begin any more.
  * @param news state of the job as the upstream itself has reported it, in an answer to a poll or in a signed hook.
  */

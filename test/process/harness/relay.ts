@@ -1,11 +1,11 @@
 import { Cluster } from "../self-host/cluster.ts";
 import { Client } from "./client.ts";
 import { isInstalled } from "./program.ts";
-import { S3Server } from "./s3-server.ts";
+import { S3_PROGRAM, S3Server } from "./s3-server.ts";
 import { type Vars, Workerd } from "./workerd.ts";
 
 /** Programs without which there is no cluster. */
-export const CLUSTER_PROGRAMS = ["versitygw", "haproxy"];
+export const CLUSTER_PROGRAMS = [S3_PROGRAM, "haproxy"];
 
 /** A relay as its callers see it, whether one process answers them or several. */
 export interface Relay extends AsyncDisposable {

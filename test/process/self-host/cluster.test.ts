@@ -9,9 +9,9 @@ import { Child } from "../harness/child.ts";
 import { Client, completedEvent, OPERATOR_KEY } from "../harness/client.ts";
 import { skipWithout } from "../harness/program.ts";
 import { type Behaviour, Receiver } from "../harness/receiver.ts";
+import { CLUSTER_PROGRAMS } from "../harness/relay.ts";
 import { Cluster } from "./cluster.ts";
 
-const PROGRAMS = ["versitygw", "haproxy"];
 const UP: Behaviour = { kind: "answer", status: 204 };
 /** Longest time in milliseconds after the death of a node until another one answers for its tasks. */
 const FAILOVER_MS = 40_000;
@@ -19,7 +19,7 @@ const FAILOVER_MS = 40_000;
 it("in a cluster of three nodes behind the proxy of ops/haproxy.cfg, restarting one after the other by SIGTERM and /ready loses no request: each is answered, on a busy machine with 503 until it is repeated, and each callback is delivered once", async ({
   skip,
 }) => {
-  skipWithout(PROGRAMS, skip);
+  skipWithout(CLUSTER_PROGRAMS, skip);
   await using cluster = await Cluster.start(3);
   await using receiver = await Receiver.start();
   const client = new Client(cluster);
@@ -57,7 +57,7 @@ it("in a cluster of three nodes behind the proxy of ops/haproxy.cfg, restarting 
 it("after kill -9 of a node, the other node answers for all its tasks, lists them and sends their callbacks, and after the loss of all disks the cluster goes on from its bucket", async ({
   skip,
 }) => {
-  skipWithout(PROGRAMS, skip);
+  skipWithout(CLUSTER_PROGRAMS, skip);
   await using cluster = await Cluster.start(2);
   await using receiver = await Receiver.start();
   const [first, second] = cluster.nodes;
@@ -112,7 +112,7 @@ async function answered(client: Client, id: string): Promise<void> {
 it("a node refuses to start, and says why, with a wrong key of the store, without a bucket, with a short or missing key of the cluster, and on a disk that has tasks from before", async ({
   skip,
 }) => {
-  skipWithout(PROGRAMS, skip);
+  skipWithout(CLUSTER_PROGRAMS, skip);
   await using cluster = await Cluster.start(1);
   const [node] = cluster.nodes;
   if (node === undefined) throw new Error("expected a node");
@@ -141,7 +141,7 @@ it("a node refuses to start, and says why, with a wrong key of the store, withou
 it("npm run doctor reports a problem with the index at a node with another cluster-key, which is ready, and none at the node that has the index", async ({
   skip,
 }) => {
-  skipWithout(PROGRAMS, skip);
+  skipWithout(CLUSTER_PROGRAMS, skip);
   await using cluster = await Cluster.start(2);
   const [first, second] = cluster.nodes;
   if (first === undefined || second === undefined) throw new Error("expected two nodes");

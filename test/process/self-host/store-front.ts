@@ -11,7 +11,7 @@ const METHOD_BYTES = 8;
  * store takes one request on a connection.
  */
 export class StoreFront implements Disposable {
-  /** Time in milliseconds by which each answer of the store is late. */
+  /** Shortest time in milliseconds from a request of a node to the store's answer. */
   delayMs = 0;
   /** Numbers of requests by their method, e.g. `PUT`. */
   readonly counts = new Map<string, number>();

@@ -14,9 +14,9 @@ const MISSED_MS = 25_000;
 /** Shortest and longest time in milliseconds for which the store is frozen while no node gives up. */
 const MIN_FROZEN_MS = 2_000;
 const MAX_FROZEN_MS = 6_000;
-/** Time in milliseconds for which the store is slow, and by which each of its answers is late then. */
+/** Time in milliseconds for which the store is slow, and the shortest time in which it answers then. */
 const SLOW_MS = 6_000;
-const LATE_MS = 150;
+const SLOW_ANSWER_MS = 150;
 
 /** A cluster that is harmed. */
 export interface Harmed {
@@ -37,7 +37,7 @@ const HARMS: Readonly<Record<string, Harm>> = {
     await harmed.supervisor.without([node], () => node.stop());
   },
   "store slow": async ({ cluster: { storeFront } }) => {
-    storeFront.delayMs = LATE_MS;
+    storeFront.delayMs = SLOW_ANSWER_MS;
     await sleep(SLOW_MS);
     storeFront.delayMs = 0;
   },
