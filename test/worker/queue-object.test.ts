@@ -229,7 +229,7 @@ describe("the queue of a connection", () => {
     expect(kept.told).toEqual([]);
   });
 
-  it("lets all submissions go when their connection was removed from the configuration", async () => {
+  it("grants all submissions a place when their connection was removed from the configuration", async () => {
     const kept = await aFullQueue();
     kept.entry = null;
     await kept.restart();
