@@ -1,4 +1,5 @@
 import type { Post } from "../harness/receiver.ts";
+import type { Counters } from "./counters.ts";
 import type { Judge } from "./scenario.ts";
 import type { Witnessed } from "./witnessed.ts";
 
@@ -77,17 +78,32 @@ export function plantedInAll<Recording extends Witnessed>(): readonly PlantedFau
 }
 
 /**
- * Plants each fault into a copy of a recording without faults. @returns the faults that the checks do not notice, or for
- * which the recording has no place.
+ * Plants each fault into a copy of a recording without faults, and counts for each the recordings with a place for it.
+ * @returns the faults that the checks do not notice.
  */
 export function unnoticedFaults<Recording>(
   { faultsIn, planted }: Judge<Recording>,
   recording: Recording,
+  counters: Counters,
 ): readonly string[] {
-  return planted.flatMap(({ what, fault, plant, mayLackPlace = false }) => {
+  return planted.flatMap(({ what, fault, plant }) => {
     const changed = plant(recording);
-    if (changed === null) return mayLackPlace ? [] : [`nothing was recorded to plant: ${what}`];
+    if (changed === null) return [];
+    counters.add(placesFor(what));
     const isNoticed = faultsIn(changed).some((text) => text.includes(fault));
     return isNoticed ? [] : [`the checks do not notice: ${what}`];
   });
+}
+
+/** Returns the smallest figures with which each fault that must have a place has been planted. */
+export function leastPlaces(
+  planted: readonly Pick<PlantedFault<unknown>, "what" | "mayLackPlace">[],
+): Readonly<Record<string, number>> {
+  const needed = planted.filter(({ mayLackPlace = false }) => !mayLackPlace);
+  return Object.fromEntries(needed.map(({ what }) => [placesFor(what), 1]));
+}
+
+/** Returns the name of the figure that counts the recordings with a place for a planted fault. */
+function placesFor(what: string): string {
+  return `planted: ${what}`;
 }

@@ -3,6 +3,7 @@ import { Counters } from "../counters.ts";
 import { type ChaosReport, type Judge, judged } from "../scenario.ts";
 import { faultsIn } from "./judge.ts";
 import { killAtRandom, SHORT_WATCHDOG } from "./kills.ts";
+import { leastPlaces } from "../planting.ts";
 import { planOf } from "./plan.ts";
 import { PLANTED_FAULTS } from "./planted.ts";
 import type { Recording } from "./recording.ts";
@@ -103,7 +104,7 @@ export function lowTaskFigures(counters: Counters, minutes: number): readonly st
   const least = Object.entries(LEAST_IN_TWO_MINUTES).map(([name, count]): [string, number] => {
     return [name, Math.floor(count * share)];
   });
-  return counters.tooLow(Object.fromEntries(least));
+  return counters.tooLow({ ...Object.fromEntries(least), ...leastPlaces(PLANTED_FAULTS) });
 }
 
 /** Divides a time into rounds. */
@@ -115,7 +116,7 @@ export function lengthOf(minutes: number): RoundsLength {
 
 /**
  * Runs rounds, each with storage of its own, up to the first one with faults, and prints their figures.
- * After a round without faults, each planted fault must be noticed in what the round has recorded.
+ * After a round without faults, each planted fault that has a place in what the round has recorded must be noticed.
  * @returns the faults, and the figures of all rounds.
  */
 export async function runRounds({
@@ -129,7 +130,7 @@ export async function runRounds({
     const round = { ...roundOf(seed + nth), seed: seed + nth, isEnough };
     const { counters, recording } = await recordRound(round);
     total.addAll(counters);
-    const faults = judged(TASKS, recording);
+    const faults = judged(TASKS, recording, total);
     const figures = `${counters.of("tasks")} tasks, ${counters.of("kills")} kills`;
     print(`seed ${seed + nth}: ${figures}, ${faults.length} faults`);
     if (faults.length > 0) return { counters: total, faults };
