@@ -66,7 +66,11 @@ async function keyOf(account: string): Promise<string> {
 
 /** Submits a job whose caller does not wait. @returns the id of its task. */
 async function submit(job: number, key: string): Promise<string> {
-  const headers = { Authorization: `Bearer ${key}`, Prefer: "respond-async" };
+  const headers = {
+    Authorization: `Bearer ${key}`,
+    Prefer: "respond-async",
+    "Idempotency-Key": `job-${job}`,
+  };
   const body = { model: ARK_MODEL, content: [{ type: "text", text: `fox ${job}` }] };
   const path = `/v1/submit/ark-all${ARK_TASKS}`;
   const response = await relay.client.send("POST", path, body, { headers });

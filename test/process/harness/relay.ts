@@ -1,3 +1,5 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { isLater } from "../chaos/caller.ts";
 import { Cluster } from "../self-host/cluster.ts";
 import { Client } from "./client.ts";
 import { isInstalled } from "./program.ts";
@@ -31,6 +33,22 @@ export async function startRelay({ vars, hasOutputs = false }: RelayOptions): Pr
   return isCluster ? startCluster(vars, hasOutputs) : Workerd.start({ vars, hasOutputs });
 }
 
+/** Number of times that a request is sent which is answered with 503, and the wait in milliseconds before the next time. */
+const TRIES = 4;
+const REPEAT_AFTER_MS = 2_000;
+
+/** A client that repeats what nodes on a busy machine answer with 503, as this answer asks for. */
+class RepeatingClient extends Client {
+  override async send(...request: Parameters<Client["send"]>): Promise<Response> {
+    for (let tries = 1; ; tries++) {
+      const response = await super.send(...request);
+      if (!isLater(response) || tries === TRIES) return response;
+      await response.body?.cancel();
+      await sleep(REPEAT_AFTER_MS);
+    }
+  }
+}
+
 async function startCluster(vars: Vars, hasOutputs: boolean): Promise<Relay> {
   await using stack = new AsyncDisposableStack();
   const store = hasOutputs ? stack.use(await S3Server.start()) : null;
@@ -38,7 +56,7 @@ async function startCluster(vars: Vars, hasOutputs: boolean): Promise<Relay> {
   const servers = stack.move();
   return {
     url: cluster.url,
-    client: new Client(cluster),
+    client: new RepeatingClient(cluster),
     get output() {
       return cluster.nodes.map((node) => node.output).join("");
     },
