@@ -109,7 +109,7 @@ async function answered(client: Client, id: string): Promise<void> {
   }
 }
 
-it("a node refuses to start, and says why, with a wrong key of the store, without a bucket, with a short or missing key of the cluster, and on a disk that has tasks from before", async ({
+it("a node refuses to start, and says why, with a wrong key of the store, without a bucket, with a bucket that ignores conditions of writes, with a short or missing key of the cluster, and on a disk that has tasks from before", async ({
   skip,
 }) => {
   skipWithout(CLUSTER_PROGRAMS, skip);
@@ -127,6 +127,11 @@ it("a node refuses to start, and says why, with a wrong key of the store, withou
   expect(await refusal({}, node.siteWith("cluster-bucket", "s3://none/cluster"))).toContain(
     "404 NoSuchBucket",
   );
+  cluster.storeFront.ignoresConditions = true;
+  expect(await refusal({}, node.siteWith("cluster-bucket", "s3://task-relay/other"))).toContain(
+    "the bucket ignores conditional writes",
+  );
+  cluster.storeFront.ignoresConditions = false;
   expect(await refusal({}, node.siteWith("cluster-key", "short"))).toContain(
     "cluster.key must be at least 32 bytes",
   );

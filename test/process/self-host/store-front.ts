@@ -1,18 +1,22 @@
 import { once } from "node:events";
 import { connect, createServer, type Server, type Socket } from "node:net";
-import { pipeline } from "node:stream";
+import { pipeline, Transform } from "node:stream";
 import { portOf } from "../harness/loopback.ts";
 
 /** Number of bytes at the start of a request that contain its method. */
 const METHOD_BYTES = 8;
+/** Pattern of a header that makes a write conditional. */
+const CONDITION = /\r\nif-(?:none-)?match: [^\r]*/gi;
 
 /**
- * A server between the nodes of a cluster and their store, which can make the store slow, and counts the requests to it. The
+ * A server between the nodes of a cluster and their store, which can make the store slow, leave conditions out, and counts the requests to it. The
  * store takes one request on a connection.
  */
 export class StoreFront implements Disposable {
   /** Shortest time in milliseconds from a request of a node to the store's answer. */
   delayMs = 0;
+  /** True to leave out the conditions of writes, as a store does that knows none. */
+  ignoresConditions = false;
   /** Numbers of requests by their method, e.g. `PUT`. */
   readonly counts = new Map<string, number>();
   readonly #server: Server;
@@ -45,10 +49,21 @@ export class StoreFront implements Disposable {
       this.counts.set(method, (this.counts.get(method) ?? 0) + 1);
     });
     // A node may give a request up.
-    pipeline(client, store, () => {});
+    if (this.ignoresConditions) pipeline(client, withoutConditions(), store, () => {});
+    else pipeline(client, store, () => {});
     setTimeout(() => {
       if (client.destroyed) store.destroy();
       else pipeline(store, client, () => {});
     }, this.delayMs);
   }
+}
+
+/** Leaves the conditions out of a request, which workerd does not sign. */
+function withoutConditions(): Transform {
+  return new Transform({
+    transform(piece: Buffer, _encoding, done) {
+      const text = piece.toString("latin1").replaceAll(CONDITION, "");
+      done(null, Buffer.from(text, "latin1"));
+    },
+  });
 }
