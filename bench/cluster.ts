@@ -7,7 +7,7 @@ import { LoopbackServer } from "../test/process/harness/loopback.ts";
 import { Cluster } from "../test/process/self-host/cluster.ts";
 import { FASTEST_DIRECTORY, quantile } from "./figures.ts";
 
-// Measures a cluster by its number of nodes and by how soon its store answers: `npm run bench:cluster`, about four minutes. The
+// Measures a cluster by its number of nodes and by how soon its store answers: `npm run bench:cluster`, about two minutes. The
 // store (versitygw), all nodes, the receiver and who sends the events share this machine. Files are in memory where there
 // is tmpfs.
 

@@ -17,7 +17,7 @@ import { offerBook } from "../../objects/object-names.ts";
 import { callObject, unavailable, unknownAnswer } from "../http/object-call.ts";
 import type { Context } from "../operation.ts";
 
-/** What is needed to read the offers of the relay. */
+/** The parts of a request's context with which the offers of the relay are read: its bindings and its configuration. */
 export type OfferContext = Pick<Context, "env" | "runtime">;
 
 /** Longest time in milliseconds that a request waits for the offers. */

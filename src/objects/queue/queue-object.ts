@@ -53,8 +53,8 @@ const EACH = { concurrency: 50, stopOnError: false } as const;
  * Stores a row for each submission (table `places`), the cool-downs after refusals (`cool_downs`), and an alarm for the
  * next grant, repetition or question. The rows are in memory from the first call on; `job-queue.ts` decides.
  *
- * Who sends a call asks for its place, and reports each refusal (`ask`, `refuse`): the object of the call
- * (objects/call), or the Worker whose caller waits. The task's object says when the task needs no place any more
+ * The sender of a call asks for its place, and reports each refusal (`ask`, `refuse`). The sender is the object of the
+ * call (objects/call), or the Worker whose caller waits. The task's object says when the task needs no place any more
  * (`leave`), which core/plans/queue-places.ts decides. The queue tells the object of a waiting call that it has got a
  * place, and asks the task's object whether an old place is needed.
  */

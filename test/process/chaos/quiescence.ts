@@ -23,7 +23,7 @@ const NS_PER_MS = 1_000_000n;
 
 const Count = z.object({ count: z.int() });
 
-/** What tells that a relay is quiet. */
+/** The signs by which a relay counts as quiet. */
 interface Signs {
   readonly output: () => string;
   /** Returns the number of tasks, calls and queues with an alarm in the near future; null when it cannot be read now. */

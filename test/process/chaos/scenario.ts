@@ -33,7 +33,7 @@ export interface Scenario<Recording> extends Judge<Recording> {
 
 /**
  * Lists the faults in a recording or, when it has none, the planted faults that the checks do not notice in it.
- * @param counters figures to which is added which faults were planted.
+ * @param counters figures, to which the planted faults are added by their names.
  */
 export function judged<Recording>(
   judge: Judge<Recording>,

@@ -1,6 +1,6 @@
 import type { Client } from "../harness/client.ts";
 
-/** A relay under load, as those see it who load it and read it in the end. */
+/** A relay under load, as the tests call it during the load and read it afterwards. */
 export interface Stage {
   /** Where callers and providers send their requests. */
   readonly url: string;

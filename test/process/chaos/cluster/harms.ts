@@ -28,7 +28,7 @@ export interface Harmed {
 
 type Harm = (harmed: Harmed) => Promise<void>;
 
-/** What is done to a cluster in random order, by the name of its figure. */
+/** The harms that a cluster meets in random order, each by the name of the figure that counts it. */
 const HARMS: Readonly<Record<string, Harm>> = {
   "nodes killed": (harmed) => kill(harmed, one(harmed), harmed.random() * MAX_DOWN_MS),
   "nodes killed and missed": (harmed) => kill(harmed, one(harmed), MISSED_MS),
