@@ -131,6 +131,7 @@ export class InvariantChecker {
   onErase(record: TaskRecord | null): void {
     const { history } = this;
     this.note(() => "  erase");
+    this.#progress.onErase();
     if (record === null || history === null)
       return this.report("erasure", "only an existing task is erased");
     this.check("erasure", deletedFault(record, this.deletedOutputs));

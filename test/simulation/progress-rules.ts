@@ -27,6 +27,11 @@ export class ProgressWatch {
     if (isFree(this.#latest.get(instance), now)) this.#owing = instance;
   }
 
+  /** Forgets what was owed to the receiver of a task that is erased, e.g. because its submission was refused. */
+  onErase(): void {
+    this.#owing = null;
+  }
+
   /** Returns the rule that a progress callback breaks which is about to be sent; null when it breaks none. */
   sendFault(
     callback: ProgressCallback,
