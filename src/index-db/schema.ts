@@ -1,7 +1,7 @@
 import { HOUR_MS } from "../core/time.ts";
 
 /** Number of the first step of `SCHEMA`. A database with a lower number was made by a build before 1.0.0. */
-export const FIRST_VERSION = 15;
+export const FIRST_VERSION = 19;
 
 /**
  * SQL triggers for writes of index rows. They mark the hour in which the task of a written row was created, so that the
@@ -39,9 +39,11 @@ const INDEX_ROWS = [
     status TEXT NOT NULL,
     category TEXT,
     submission TEXT,
+    refusal TEXT,
     kept_outputs INTEGER NOT NULL DEFAULT 0,
     kept_bytes INTEGER NOT NULL DEFAULT 0,
     lost_outputs INTEGER NOT NULL DEFAULT 0,
+    copying_outputs INTEGER NOT NULL DEFAULT 0,
     callback TEXT,
     attempts INTEGER NOT NULL,
     outcomes TEXT NOT NULL DEFAULT '{}',
@@ -51,6 +53,7 @@ const INDEX_ROWS = [
     created_at INTEGER NOT NULL,
     completed_at INTEGER,
     finished_at INTEGER,
+    job_ms INTEGER,
     found_by TEXT,
     found_late_ms INTEGER,
     refunded INTEGER NOT NULL DEFAULT 0,
@@ -74,6 +77,8 @@ const INDEX_ROWS = [
     WHERE submission = 'unknown'`,
   `CREATE INDEX IF NOT EXISTS tasks_outputs_lost ON index_rows (created_at, id)
     WHERE lost_outputs > 0`,
+  `CREATE INDEX IF NOT EXISTS tasks_copying ON index_rows (finished_at, copying_outputs)
+    WHERE copying_outputs > 0`,
   `CREATE INDEX IF NOT EXISTS tasks_due ON index_rows (due_at, created_at)
     WHERE due_at IS NOT NULL`,
 ];
@@ -158,11 +163,4 @@ const ACCOUNTS = `CREATE TABLE IF NOT EXISTS listed_accounts (
  */
 export const SCHEMA: readonly (readonly string[])[] = [
   [...INDEX_ROWS, ...REMOVALS, ...STATISTICS, ACCOUNTS],
-  ["ALTER TABLE index_rows ADD COLUMN refusal TEXT"],
-  [
-    "ALTER TABLE index_rows ADD COLUMN copying_outputs INTEGER NOT NULL DEFAULT 0",
-    `CREATE INDEX IF NOT EXISTS tasks_copying ON index_rows (finished_at, copying_outputs)
-      WHERE copying_outputs > 0`,
-  ],
-  ["ALTER TABLE index_rows ADD COLUMN job_ms INTEGER"],
 ];

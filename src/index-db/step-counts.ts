@@ -129,10 +129,9 @@ interface StepLists {
   readonly outcomes: readonly Omit<StepOutcome, "hour">[];
   readonly latencies: readonly Omit<StepLatency, "hour">[];
   readonly failures: readonly Omit<StepFailure, "hour">[];
-  // The following three are absent in rows that were stored before they were counted.
-  readonly sums?: readonly Omit<StepSum, "hour">[];
-  readonly job_times?: readonly Omit<StepJobTime, "hour">[];
-  readonly job_failures?: readonly Omit<StepJobFailure, "hour">[];
+  readonly sums: readonly Omit<StepSum, "hour">[];
+  readonly job_times: readonly Omit<StepJobTime, "hour">[];
+  readonly job_failures: readonly Omit<StepJobFailure, "hour">[];
   /** Counts by host. Absent in the rows of days, and when they were not read. */
   readonly hosts?: readonly Omit<HostCount, "hour">[];
 }
@@ -178,9 +177,9 @@ async function readSteps(
     outcomes: steps.flatMap(({ hour, lists }) => ofHour(hour, lists.outcomes)),
     latencies: steps.flatMap(({ hour, lists }) => ofHour(hour, lists.latencies)),
     failures: steps.flatMap(({ hour, lists }) => ofHour(hour, lists.failures)),
-    sums: steps.flatMap(({ hour, lists }) => ofHour(hour, lists.sums ?? [])),
-    jobTimes: steps.flatMap(({ hour, lists }) => ofHour(hour, lists.job_times ?? [])),
-    jobFailures: steps.flatMap(({ hour, lists }) => ofHour(hour, lists.job_failures ?? [])),
+    sums: steps.flatMap(({ hour, lists }) => ofHour(hour, lists.sums)),
+    jobTimes: steps.flatMap(({ hour, lists }) => ofHour(hour, lists.job_times)),
+    jobFailures: steps.flatMap(({ hour, lists }) => ofHour(hour, lists.job_failures)),
     hosts: steps.flatMap(({ hour, lists }) => ofHour(hour, lists.hosts ?? [])),
   };
 }

@@ -27,7 +27,7 @@ function begun(count = 1, stored: readonly OrderedOutput[] = []): Copies {
   const copied = Array.from({ length: count }, (_, i) => ({ number: i + 1, source: VIDEO }));
   const outputs = [...copied, ...stored];
   const life = { recordedAt: NOW, expiresAt: NOW + 7 * DAY };
-  const owner = { origin: ORIGIN, connection: null, customerKey: null };
+  const owner = { account: null, origin: ORIGIN, connection: null, customerKey: null };
   return beginCopies({ taskId: ID, ...life, ...owner, outputs, deleted: [] }, NOW);
 }
 

@@ -193,6 +193,9 @@ async function aMillionTasks(): Promise<void> {
     tasks: [{ status: "completed", callback: "delivered", tasks: 147, attempts: 168 }],
     outcomes: [{ outcome: "delivered", attempts: 168 }],
     failures: [],
+    sums: [],
+    job_times: [],
+    job_failures: [],
     latencies: Array.from({ length: 10 }, (_, bucket) => ({
       measure: "settled",
       bucket,

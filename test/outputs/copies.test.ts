@@ -53,7 +53,7 @@ function pieces(bytes: Uint8Array): readonly Uint8Array[] {
 /** Returns the order to copy the only output of a task. */
 function anOrder(taskId: string): CopyOrder {
   const life = { recordedAt: START, expiresAt: EXPIRES_AT * 1000 };
-  const owner = { origin: ORIGIN, connection: null, customerKey: null };
+  const owner = { account: null, origin: ORIGIN, connection: null, customerKey: null };
   return { taskId, ...life, ...owner, outputs: [{ number: 1, source: SOURCE }], deleted: [] };
 }
 

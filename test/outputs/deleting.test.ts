@@ -143,7 +143,12 @@ it("when the order to copy an output comes after the output was deleted, the out
   const id = await completedWith([SOURCE]);
   expect((await deleteOutput(id)).status).toBe(204);
   const outputs = [{ number: 1, source: SOURCE }];
-  const owner = { origin: "https://relay.example.com", connection: null, customerKey: null };
+  const owner = {
+    account: null,
+    origin: "https://relay.example.com",
+    connection: null,
+    customerKey: null,
+  };
   const times = { recordedAt: Date.now(), expiresAt: Date.now() + 1e9 };
   await copierOf(id).copy({ taskId: id, ...times, ...owner, outputs, deleted: [] });
   await copy(id);

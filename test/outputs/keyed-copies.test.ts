@@ -89,6 +89,7 @@ it.each([
     await copierOf(taskId).copy({
       taskId,
       ...life,
+      account: null,
       origin: ORIGIN,
       connection,
       customerKey,

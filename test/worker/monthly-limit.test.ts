@@ -1,4 +1,3 @@
-import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { expect, it } from "vitest";
 import * as z from "zod";
 import { SMALL_BODY_BYTES } from "../../src/api/submit/body-budget.ts";
@@ -157,24 +156,6 @@ it("a limit that is set in the middle of a month counts what was charged before 
   await change(account, { monthly_limit: 10 });
   expect(await statusOf(account, 3)).toBe(402);
   expect(await statusOf(account, 2)).toBe(201);
-});
-
-it("a table of entries of an earlier release, without the month's sum and the models, gets both: the sum counts what that release has charged and given back in this month", async () => {
-  aReceiver();
-  const account = await anAccount(100);
-  const failed = await aCharged(account, 5);
-  await aCharged(account, 6);
-  await finish(aFailure(failed));
-  await runInDurableObject(accountStub(account), (_, { storage }) => {
-    storage.sql.exec("ALTER TABLE entries DROP COLUMN month_spent");
-    storage.sql.exec("ALTER TABLE entries DROP COLUMN model");
-  });
-  await evictDurableObject(accountStub(account));
-  expect(await spentBy(account)).toBe(6);
-  await change(account, { monthly_limit: 10 });
-  expect(await statusOf(account, 5)).toBe(402);
-  expect(await statusOf(account, 4)).toBe(201);
-  expect(await spentBy(account)).toBe(10);
 });
 
 it("a submission above the monthly limit gets 402 monthly_limit, and nothing is sent, also when its body is large", async () => {

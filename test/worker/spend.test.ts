@@ -110,14 +110,14 @@ it("an account sees no spend report but its own", async () => {
   expect((await call("/v1/accounts/nobody/spend")).status).toBe(404);
 });
 
-it("the spend report counts a long ledger in several steps, each entry once, also entries of an earlier release, which state no model", async () => {
+it("the spend report counts a long ledger in several steps, each entry once, also charges that state no model", async () => {
   const account = await anAccount(1);
   await grant(account, 20_000);
   await runInDurableObject(accountStub(account), (_, { storage }) => {
     storage.sql.exec(
       `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 12000)
-      INSERT INTO entries (kind, reference, amount, balance, created_at)
-      SELECT 'charge', 'old-' || i, 1, 20001 - i, ?1 FROM n`,
+      INSERT INTO entries (kind, reference, amount, balance, month_spent, created_at)
+      SELECT 'charge', 'old-' || i, 1, 20001 - i, i, ?1 FROM n`,
       START,
     );
   });

@@ -160,7 +160,7 @@ function idTaken(): Problem {
 
 /** Returns an account as the API shows it. Only operators see the tags, which may say what an account is to them. */
 function accountView(id: string, account: AccountState, reader: Reader) {
-  const { balance, monthSpent = 0, createdAt, deletedAt } = account;
+  const { balance, monthSpent, createdAt, deletedAt } = account;
   const { tags, lowBalance, monthlyLimit } = settingsOf(account);
   return {
     id,

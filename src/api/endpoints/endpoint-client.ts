@@ -11,7 +11,6 @@ import { profileObject, relayEndpointsObject } from "../../objects/object-names.
 import { defaultEndpointOfAccount } from "../accounts/account-client.ts";
 import { EndpointName } from "../http/fields.ts";
 import { callObject } from "../http/object-call.ts";
-import { Problem } from "../http/problem.ts";
 
 /** Owner of endpoints: the id of an account, or null for the relay, whose endpoints are for tasks without an account. */
 export type EndpointOwner = string | null;
@@ -70,15 +69,9 @@ async function defaultEndpoint(owner: EndpointOwner, env: Env): Promise<StoredEn
   if (owner !== null) return await defaultEndpointOfAccount(env, owner);
   const cached = ofRelay.get(DEFAULT_ENDPOINT);
   if (cached !== undefined) return cached;
-  try {
-    const read = await callObject(() => relayEndpointsObject(env).endpoint(DEFAULT_ENDPOINT));
-    ofRelay.set(DEFAULT_ENDPOINT, read);
-    return read;
-  } catch (error) {
-    // An object of an earlier release has no endpoints.
-    if (error instanceof Problem && error.details.reason === "earlier_release") return null;
-    throw error;
-  }
+  const read = await callObject(() => relayEndpointsObject(env).endpoint(DEFAULT_ENDPOINT));
+  ofRelay.set(DEFAULT_ENDPOINT, read);
+  return read;
 }
 
 function known(stored: StoredEndpoint): AskedEndpoint {

@@ -103,7 +103,7 @@ function refusalOf(state: AccountState, offers: PlacedOffers): Problem | null {
   const { leastCredits: price, areForSameAccounts } = offers;
   // A general price, in whose place the account has its own, is not told.
   const told = areForSameAccounts ? price : null;
-  const { balance, monthSpent: spent = 0 } = state;
+  const { balance, monthSpent: spent } = state;
   const { monthlyLimit: limit } = settingsOf(state);
   if (balance < price) return insufficientCredits(balance, told);
   if (limit === null || spent + price <= limit) return null;

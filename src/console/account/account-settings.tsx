@@ -13,7 +13,7 @@ export const SETTINGS = "settings";
 
 /** The balance of an account, and what it has spent in this month, with the prices of open tasks. */
 export function Numbers({ account }: { readonly account: AccountState }) {
-  const { balance, monthSpent = 0 } = account;
+  const { balance, monthSpent } = account;
   const { monthlyLimit } = settingsOf(account);
   const limit = monthlyLimit === null ? "" : ` of ${countText(monthlyLimit)}`;
   return (

@@ -41,10 +41,8 @@ export interface CopyOrder extends KeptOutputs, Provable {
   readonly deleted: readonly number[];
   /** Origin of the relay as the creator of the task addressed it. */
   readonly origin: string;
-  /**
-   * Id of the account that owns the task; null when no account does. Absent in orders of a release that did not name it.
-   */
-  readonly account?: string | null;
+  /** Id of the account that owns the task; null when no account does. */
+  readonly account: string | null;
   /** Name of the connection to the provider; null when the task names none. */
   readonly connection: string | null;
   /** Key of the customer with which the job was submitted, encrypted. Null when there is no such key. */

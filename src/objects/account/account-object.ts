@@ -49,11 +49,8 @@ const JURISDICTION_KEY = "jurisdiction";
 
 export interface AccountState extends Profile {
   readonly balance: number;
-  /**
-   * What the charges of the present month (UTC) cost, in credits. Absent in the answer of an object that still runs an
-   * earlier release.
-   */
-  readonly monthSpent?: number;
+  /** What the charges of the present month (UTC) cost, in credits. */
+  readonly monthSpent: number;
 }
 
 /** The profile of an account, with the endpoint of its tasks that name no receiver, if there is one. */
@@ -146,7 +143,7 @@ export class AccountObject extends DurableObject<WithStartup> {
    * Charges the price of a task. A repeated call with the same reference charges nothing more; see `LedgerBook.charge`.
    * @param notAfter time after which the charge is not booked, in Unix milliseconds.
    * @param bookedBy name of the API key with which the task was registered; null when there was none.
-   * @param model model of the task; null when the caller, an object of an earlier release, does not state it.
+   * @param model model of the task; null when none is stated.
    */
   charge(
     order: Booking,

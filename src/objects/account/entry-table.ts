@@ -1,5 +1,4 @@
 import type { BookedEntry, Entry, EntryKind } from "../../core/ledger.ts";
-import { monthStart } from "../../core/time.ts";
 
 /**
  * Data of a ledger entry that do not affect the balance: the task of a charge, a refund or a release, the model of the
@@ -27,14 +26,10 @@ export interface StoredEntry extends BookedEntry {
   readonly bookedBy: string | null;
 }
 
-/** Row of the table `entries`, in which the ledger is stored. The last two columns are null in entries
- * of a release that did not have them; `month_spent` also in an opening. */
-type Row = Record<"kind" | "reference", string> &
-  Record<"seq" | "amount" | "balance" | "created_at", number> &
-  Record<"task_id" | "reason" | "booked_by" | "model", string | null> & {
-    kind: EntryKind;
-    month_spent: number | null;
-  };
+/** Row of the table `entries`, in which the ledger is stored. */
+type Row = Record<"reference", string> &
+  Record<"seq" | "amount" | "balance" | "month_spent" | "created_at", number> &
+  Record<"task_id" | "reason" | "booked_by" | "model", string | null> & { kind: EntryKind };
 
 type NewestRow = Pick<Row, "balance" | "created_at" | "month_spent">;
 
@@ -52,7 +47,7 @@ const SCHEMA = `
     created_at INTEGER NOT NULL,
     reason TEXT,
     booked_by TEXT,
-    month_spent INTEGER,
+    month_spent INTEGER NOT NULL,
     model TEXT,
     UNIQUE (kind, reference)
   ) STRICT`;
@@ -60,22 +55,7 @@ const INSERT = `
   INSERT INTO entries (
     kind, reference, amount, balance, month_spent, created_at, task_id, model, reason, booked_by
   ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING seq`;
-/** SQL statements that add the columns which the table of an earlier release lacks. Its entries have null there. */
-const ADD_COLUMNS = `
-  ALTER TABLE entries ADD COLUMN month_spent INTEGER;
-  ALTER TABLE entries ADD COLUMN model TEXT`;
-const HAS_COLUMNS = "SELECT 1 FROM pragma_table_info('entries') WHERE name = 'model'";
 const NEWEST = "SELECT balance, month_spent, created_at FROM entries ORDER BY seq DESC LIMIT 1";
-/**
- * SQL query for what the charges since the time `?1` cost. It is needed only where the newest entry does not state it,
- * because an earlier release has booked it.
- */
-const SPENT_SINCE = `
-  SELECT coalesce(sum(amount - (
-    SELECT coalesce(sum(returns.amount), 0) FROM entries AS returns
-    WHERE returns.kind IN ('refund', 'release') AND returns.reference = charges.reference
-  )), 0) AS spent
-  FROM entries AS charges WHERE kind = 'charge' AND created_at >= ?1`;
 const FIND = "SELECT * FROM entries WHERE kind = ? AND reference = ?";
 const PAGE = "SELECT * FROM entries WHERE seq < ? ORDER BY seq DESC LIMIT ?";
 const GRANTS = "SELECT * FROM entries WHERE seq < ? AND kind = 'grant' ORDER BY seq DESC LIMIT ?";
@@ -100,10 +80,12 @@ const RECENTLY_CHARGED = `
 const LAST_OLD = `
   SELECT * FROM (SELECT * FROM entries ORDER BY seq LIMIT ?2)
   WHERE created_at < ?1 ORDER BY seq DESC LIMIT 1`;
-const DELETE_UP_TO = "DELETE FROM entries WHERE seq <= ?";
-const INSERT_OPENING = `
-  INSERT INTO entries (seq, kind, reference, amount, balance, created_at)
-  VALUES (?1, 'opening', 'opening', ?2, ?2, ?3)`;
+const DELETE_BEFORE = "DELETE FROM entries WHERE seq < ?";
+/** SQL statement that turns an entry into an opening with the balance after this entry. */
+const MAKE_OPENING = `
+  UPDATE entries SET kind = 'opening', reference = 'opening', amount = balance,
+    task_id = NULL, model = NULL, reason = NULL, booked_by = NULL
+  WHERE seq = ?`;
 
 /**
  * Largest number of old ledger entries that one call replaces by a single entry. It is limited, so that other calls
@@ -117,7 +99,6 @@ const COMPACT_AT_ONCE = 5_000;
  */
 export class EntryTable {
   readonly #sql: SqlStorage;
-  #hasColumns = false;
 
   constructor(sql: SqlStorage) {
     this.#sql = sql;
@@ -129,10 +110,10 @@ export class EntryTable {
 
   /** Returns the newest entry; null when there are no entries. */
   newest(): NewestEntry | null {
-    const [row] = this.#exec<NewestRow>(NEWEST);
+    const [row] = this.#sql.exec<NewestRow>(NEWEST);
     if (row === undefined) return null;
-    const { balance, month_spent: stated, created_at: createdAt } = row;
-    return { balance, monthSpent: stated ?? this.#spentSince(monthStart(createdAt)), createdAt };
+    const { balance, month_spent: monthSpent, created_at: createdAt } = row;
+    return { balance, monthSpent, createdAt };
   }
 
   find(kind: EntryKind, reference: string): StoredEntry | null {
@@ -146,7 +127,7 @@ export class EntryTable {
     const { taskId = null, model = null, reason = null, bookedBy = null } = annotation;
     const decided = [kind, reference, amount, balance, monthSpent, createdAt];
     const values = [...decided, taskId, model, reason, bookedBy];
-    return this.#exec<{ seq: number }>(INSERT, ...values).one().seq;
+    return this.#sql.exec<{ seq: number }>(INSERT, ...values).one().seq;
   }
 
   /**
@@ -163,7 +144,7 @@ export class EntryTable {
    * @param time in Unix milliseconds.
    */
   recentlyCharged(time: number, limit: number): string[] {
-    const rows = this.#exec<{ taskId: string }>(RECENTLY_CHARGED, time, limit);
+    const rows = this.#sql.exec<{ taskId: string }>(RECENTLY_CHARGED, time, limit);
     return Array.from(rows, ({ taskId }) => taskId);
   }
 
@@ -176,32 +157,16 @@ export class EntryTable {
   compact(time: number): boolean {
     const [last] = this.#read(LAST_OLD, time, COMPACT_AT_ONCE);
     if (last === undefined || last.kind === "opening") return false;
-    this.#exec(DELETE_UP_TO, last.seq);
-    this.#exec(INSERT_OPENING, last.seq, last.balance, last.createdAt);
+    this.#sql.exec(DELETE_BEFORE, last.seq);
+    this.#sql.exec(MAKE_OPENING, last.seq);
     return true;
   }
 
-  #spentSince(time: number): number {
-    const [row] = this.#exec<{ spent: number }>(SPENT_SINCE, time);
-    return row?.spent ?? 0;
-  }
-
   #read(query: string, ...values: readonly SqlStorageValue[]): StoredEntry[] {
-    return Array.from(this.#exec<Row>(query, ...values), (row) => {
+    return Array.from(this.#sql.exec<Row>(query, ...values), (row) => {
       const { kind, reference, amount, balance, seq, reason } = row;
       const { task_id: taskId, created_at: createdAt, booked_by: bookedBy } = row;
       return { kind, reference, amount, balance, seq, reason, taskId, bookedBy, createdAt };
     });
-  }
-
-  #exec<Result extends Record<string, SqlStorageValue>>(
-    query: string,
-    ...values: readonly SqlStorageValue[]
-  ): SqlStorageCursor<Result> {
-    if (!this.#hasColumns && this.#sql.exec(HAS_COLUMNS).toArray().length === 0) {
-      this.#sql.exec(ADD_COLUMNS);
-    }
-    this.#hasColumns = true;
-    return this.#sql.exec<Result>(query, ...values);
   }
 }

@@ -38,7 +38,7 @@ export interface CopyClaim {
   readonly name: string;
   /** Host that sends the output. Null when its link has none. */
   readonly host: string | null;
-  /** Id of the account that owns the task. Null when no account does, and when this is not known. */
+  /** Id of the account that owns the task. Null when no account does. */
   readonly account: string | null;
   readonly units: number;
 }

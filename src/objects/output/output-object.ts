@@ -233,7 +233,7 @@ export class OutputObject extends DurableObject<OutputBindings> {
     await this.ctx.storage.setAlarm(Math.max(wakeAt(copies), Date.now() + 1 + slotWaitMs));
   }
 
-  #claimOf({ account = null }: Copies, { number, source }: DueCopy) {
+  #claimOf({ account }: Copies, { number, source }: DueCopy) {
     // The answer that contains an output as base64 is held in memory as a whole.
     const url = URL.parse(source);
     const isInline = url !== null && inlinePointer(url) !== null;
