@@ -72,11 +72,8 @@ export function gradualRound(
 /** Restarts the relay with its objects divided in this way. One in two restarts into each division is `kill -9`. */
 async function moveObjects({ relay, counters }: Load, objects: Objects, nth: number) {
   const isKilled = (nth + Math.floor(nth / DIVISIONS.length)) % 2 === 1;
-  await relay.moveObjects((binding) => {
-    // The kept release has no object with an index.
-    if (binding === "INDEX_OBJECT") return WORKERS.present;
-    return WORKERS[binding === "TASKS" ? objects.tasks : objects.others];
-  }, isKilled);
+  const buildOf = (binding: string) => (binding === "TASKS" ? objects.tasks : objects.others);
+  await relay.moveObjects((binding) => WORKERS[buildOf(binding)], isKilled);
   counters.add("objects moved");
   counters.add(isKilled ? "kills" : "restarts without a kill");
 }
