@@ -14,6 +14,8 @@ import type { TaskHistory } from "./task-history.ts";
 export interface PollResult {
   readonly answer: PollAnswer;
   readonly askedAt: number;
+  /** True when a client has read the job, with a key of its own; false for a poll of the relay. */
+  readonly isOfRead: boolean;
 }
 
 /**

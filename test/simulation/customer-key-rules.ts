@@ -70,7 +70,7 @@ function beginRules(key: CustomerKey | null, { secretIds }: Setting): Rules {
 
 /** Returns the rules about the note that no secret opens a key any more. */
 function readabilityRules(
-  { before, after, setting, now }: Change,
+  { before, after, setting, now, pollResult }: Change,
   from: Sealed,
   to: Sealed,
 ): Rules {
@@ -84,7 +84,9 @@ function readabilityRules(
     kind === "key.unreadable" && version === after.version;
   const isTold = notices.some(isNew);
   const isTimeout = isTerminal(after) && storedResult(after).content === TIMEOUT_CONTENT;
-  const isEnd = before !== null && isOpen(before) && isTimeout;
+  // A client's read, which needs no key of the relay's, may be the last poll before the deadline ends the task.
+  const isOfRead = pollResult?.isOfRead === true;
+  const isEnd = before !== null && isOpen(before) && isTimeout && !isOfRead;
   return {
     "a key counts as unreadable from when its secret is found to be gone until it is back":
       isSame || (isOpen(after) && (isLost || isBack)),

@@ -322,7 +322,8 @@ export class InvariantChecker {
     const isDeferred = answer.kind === "deferred";
     if (isDeferred && history.polledAt === this.#askedAt) history.polledAt = 0;
     if (!isAnswerAbout(record, poll, answer)) return;
-    this.#pollResult = { answer, askedAt: isDeferred ? 0 : this.#askedAt };
+    const askedAt = isDeferred ? 0 : this.#askedAt;
+    this.#pollResult = { answer, askedAt, isOfRead: false };
     if (fact !== null) history.possibleEnds.push(fact);
   }
 
@@ -342,7 +343,7 @@ export class InvariantChecker {
     caller.readAt = Math.max(caller.readAt, askedAt);
     if (!isOpen(record)) return;
     this.history.polledAt = Math.max(this.history.polledAt, askedAt);
-    this.#pollResult = { answer, askedAt };
+    this.#pollResult = { answer, askedAt, isOfRead: true };
     const fact = pollEndResult(answer);
     if (fact !== null) this.history.possibleEnds.push(fact);
   }
