@@ -17,8 +17,7 @@ export interface DaySpend extends Spend {
 }
 
 export interface ModelSpend extends Spend {
-  /** Null for charges that state no model. */
-  readonly model: string | null;
+  readonly model: string;
 }
 
 /** A day with the balance at its end, in credits. */

@@ -41,8 +41,7 @@ const complete = new WeakSet<IndexDatabase>();
  * missing steps of the schema are applied, and `work` is run again. Each isolate does this at most once for a database;
  * to look for missing steps before every use would cost two round trips.
  * @param work must be repeatable.
- * @throws EarlierBuildError when an earlier build has stored the database, so that it has none of the tables that
- * `work` needs.
+ * @throws EarlierBuildError when an earlier build has stored the database.
  */
 export async function onSchema<T>(
   db: IndexDatabase,

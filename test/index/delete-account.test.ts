@@ -82,7 +82,7 @@ it("while a new task does not know yet that its price was charged to the account
   heal();
   const { credits } = Charging.parse((await stored(body.id)).record);
   const order = { reference: credits.chargeId, amount: 4 };
-  await accountStub(account).charge(order, body.id, Date.now());
+  await accountStub(account).charge(order, body.id, Date.now(), null, "m");
   expect(await refusal(await remove(account))).toEqual(TASK_OPEN);
 });
 

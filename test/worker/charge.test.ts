@@ -131,43 +131,49 @@ const VALID_UNTIL = START + 2000;
 it("a charge that was refused for lack of credits stays refused when the same charge is ordered again after a grant", async () => {
   const account = await anAccount(1);
   const ledger = accountStub(account);
-  const refused = await ledger.charge(ORDER, TASK, VALID_UNTIL);
+  const refused = await ledger.charge(ORDER, TASK, VALID_UNTIL, null, "m");
   expect(refused).toEqual({ kind: "insufficient", balance: 1, price: 4 });
   await grant(account, 10);
   pass(60_000);
-  expect(await ledger.charge(ORDER, TASK, VALID_UNTIL + 60_000)).toEqual(refused);
+  expect(await ledger.charge(ORDER, TASK, VALID_UNTIL + 60_000, null, "m")).toEqual(refused);
   expect(await booksOf(account)).toEqual(["grant 1", "grant 10"]);
 });
 
 it("an account's ledger that has refused a charge books a later charge, and only once even when that charge is ordered again", async () => {
   const account = await anAccount(4);
   const ledger = accountStub(account);
-  await ledger.charge({ ...ORDER, amount: 5 }, TASK, VALID_UNTIL);
+  await ledger.charge({ ...ORDER, amount: 5 }, TASK, VALID_UNTIL, null, "m");
   const other = { reference: "charge-2", amount: 4 };
-  expect(await ledger.charge(other, TASK, VALID_UNTIL)).toMatchObject({ kind: "charged" });
-  expect(await ledger.charge(other, TASK, VALID_UNTIL)).toMatchObject({ kind: "charged" });
+  expect(await ledger.charge(other, TASK, VALID_UNTIL, null, "m")).toMatchObject({
+    kind: "charged",
+  });
+  expect(await ledger.charge(other, TASK, VALID_UNTIL, null, "m")).toMatchObject({
+    kind: "charged",
+  });
   expect(await booksOf(account)).toEqual(["grant 4", "charge 4"]);
 });
 
 it("a charge that was refused because its account did not exist stays refused after the account is created", async () => {
   const ledger = accountStub(`later-${crypto.randomUUID()}`);
-  const refused = await ledger.charge(ORDER, TASK, VALID_UNTIL);
+  const refused = await ledger.charge(ORDER, TASK, VALID_UNTIL, null, "m");
   expect(refused).toEqual({ kind: "unknown_account" });
   await ledger.create();
-  expect(await ledger.charge(ORDER, TASK, VALID_UNTIL)).toEqual(refused);
+  expect(await ledger.charge(ORDER, TASK, VALID_UNTIL, null, "m")).toEqual(refused);
 });
 
 it("after a thousand more refusals, an account's ledger no longer remembers a refused charge, and books it when it is ordered again", async () => {
   const account = await anAccount(1);
   const ledger = accountStub(account);
-  await ledger.charge(ORDER, TASK, VALID_UNTIL);
+  await ledger.charge(ORDER, TASK, VALID_UNTIL, null, "m");
   await runInDurableObject(ledger, (instance) => {
     for (let i = 0; i < 1000; i++) {
-      instance.charge({ reference: `other-${i}`, amount: 4 }, TASK, VALID_UNTIL);
+      instance.charge({ reference: `other-${i}`, amount: 4 }, TASK, VALID_UNTIL, null, "m");
     }
   });
   await grant(account, 10);
-  expect(await ledger.charge(ORDER, TASK, VALID_UNTIL)).toMatchObject({ kind: "charged" });
+  expect(await ledger.charge(ORDER, TASK, VALID_UNTIL, null, "m")).toMatchObject({
+    kind: "charged",
+  });
 });
 
 it("when a task with a price is registered, the account's ledger may book the charge only in the 2 s for which the registration waits for the ledger", async () => {
@@ -178,7 +184,7 @@ it("when a task with a price is registered, the account's ledger may book the ch
 
 it("a charge that reaches an account's ledger after the time until which it may be booked is not booked, and its outcome counts as unknown", async () => {
   const account = await anAccount(100);
-  const late = await accountStub(account).charge(ORDER, TASK, START - 1);
+  const late = await accountStub(account).charge(ORDER, TASK, START - 1, null, "m");
   expect(late).toMatchObject({ kind: "unknown" });
   expect(await booksOf(account)).toEqual(["grant 100"]);
 });

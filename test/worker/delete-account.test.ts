@@ -169,7 +169,7 @@ it("an account's ledger finds the charges of the last minutes that have no refun
   const account = await anAccount(100);
   await runInDurableObject(accountStub(account), (object, { storage }) => {
     const charge = (name: string) =>
-      object.charge({ reference: name, amount: 1 }, `task ${name}`, Date.now());
+      object.charge({ reference: name, amount: 1 }, `task ${name}`, Date.now(), null, "m");
     for (let count = 0; count < 50; count++) charge(`old ${count}`);
     pass(1000);
     for (const name of ["a", "b", "c", "d"]) charge(name);
@@ -201,7 +201,8 @@ it("after an account is deleted, its ledger still refunds the charges of open ta
 it("after an account is deleted, its ledger answers a repeated charge from before the deletion as charged, and does not book it again", async () => {
   const account = await anAccount(10);
   const order = { reference: "c", amount: 4 };
-  const charge = () => accountStub(account).charge(order, crypto.randomUUID(), Date.now());
+  const charge = () =>
+    accountStub(account).charge(order, crypto.randomUUID(), Date.now(), null, "m");
   expect(await charge()).toEqual({ kind: "charged", generation: 1 });
   await remove(account);
   expect(await charge()).toEqual({ kind: "charged", generation: 1 });

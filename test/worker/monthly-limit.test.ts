@@ -125,10 +125,10 @@ it("a charge that is ordered again counts once, also when the limit is reached o
   const task = crypto.randomUUID();
   for (const limit of [4, 0]) {
     await change(account, { monthly_limit: limit });
-    expect(await ledger.charge(order, task, until)).toMatchObject({ kind: "charged" });
+    expect(await ledger.charge(order, task, until, null, "m")).toMatchObject({ kind: "charged" });
   }
   const other = { reference: "b", amount: 1 };
-  const refused = await ledger.charge(other, task, until);
+  const refused = await ledger.charge(other, task, until, null, "m");
   expect(refused).toEqual({
     kind: "insufficient",
     balance: 96,
@@ -136,7 +136,7 @@ it("a charge that is ordered again counts once, also when the limit is reached o
     month: { limit: 0, spent: 4 },
   });
   await change(account, {});
-  expect(await ledger.charge(other, task, until)).toEqual(refused);
+  expect(await ledger.charge(other, task, until, null, "m")).toEqual(refused);
   expect(await spentBy(account)).toBe(4);
 });
 

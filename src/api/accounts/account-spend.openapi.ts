@@ -27,7 +27,7 @@ const AccountSpend = named(
     ),
     models: z.array(
       z.strictObject({
-        model: described(z.nullable(z.string()), "Null for charges that state none."),
+        model: z.string(),
         ...SPEND,
       }),
     ),

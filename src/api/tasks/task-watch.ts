@@ -20,14 +20,13 @@ const OPEN_MS = 2 * SECOND_MS;
 
 /** Returns the pause in milliseconds before a task that cannot be watched is read again. */
 function pauseMs({ createdAt }: Pick<Known, "createdAt">, now: number): number {
-  const ageMs = createdAt === undefined ? 0 : now - createdAt;
-  return Math.min(Math.max(MIN_PAUSE_MS, ageMs * PAUSE_OF_AGE), MAX_PAUSE_MS);
+  return Math.min(Math.max(MIN_PAUSE_MS, (now - createdAt) * PAUSE_OF_AGE), MAX_PAUSE_MS);
 }
 
 /**
  * The wait of one request for changes of one task. The task's object reports each new state over a WebSocket, which
  * stays open while the object is not in memory. The request that has opened the WebSocket must also close it. When
- * there is none (too many watchers, or an object that is overloaded or runs an earlier release), the task is read from
+ * there is none (too many watchers, or an object that is overloaded), the task is read from
  * time to time instead. A WebSocket that the platform has closed, e.g. at a deployment, is replaced once.
  */
 export class TaskWatch {

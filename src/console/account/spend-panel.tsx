@@ -136,7 +136,7 @@ function ModelsPanel({ models }: { readonly models: readonly ModelSpend[] }) {
 const MODEL_COLUMNS: readonly Column<ModelSpend>[] = [
   {
     title: "Model",
-    cell: ({ model }) => (model === null ? "not stated" : <Hostile text={model} />),
+    cell: ({ model }) => <Hostile text={model} />,
   },
   { title: "Spent", isNumber: true, cell: (spend) => countText(spentOf(spend)) },
   { title: "Given back", isNumber: true, cell: (spend) => countText(givenBack(spend)) },

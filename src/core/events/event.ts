@@ -320,10 +320,7 @@ export type ChargeAnswer =
       readonly kind: "insufficient";
       readonly balance: number;
       readonly price: number;
-      /**
-       * Present when the monthly limit of the account is the reason, and not its balance. This is a member and no
-       * further kind of answer, because an object of an earlier release may get the answer.
-       */
+      /** Present when the monthly limit of the account is the reason, and not its balance. */
       readonly month?: SpentMonth;
     }
   | { readonly kind: "unknown_account" }

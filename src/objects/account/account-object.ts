@@ -143,14 +143,13 @@ export class AccountObject extends DurableObject<WithStartup> {
    * Charges the price of a task. A repeated call with the same reference charges nothing more; see `LedgerBook.charge`.
    * @param notAfter time after which the charge is not booked, in Unix milliseconds.
    * @param bookedBy name of the API key with which the task was registered; null when there was none.
-   * @param model model of the task; null when none is stated.
    */
   charge(
     order: Booking,
     taskId: string,
     notAfter: number,
-    bookedBy: string | null = null,
-    model: string | null = null,
+    bookedBy: string | null,
+    model: string,
   ): ChargeAnswer {
     const annotation = { taskId, bookedBy, model };
     return this.#ledger.charge(order, annotation, notAfter, this.#profile.read());

@@ -27,9 +27,11 @@ export interface StoredEntry extends BookedEntry {
 }
 
 /** Row of the table `entries`, in which the ledger is stored. */
-type Row = Record<"reference", string> &
-  Record<"seq" | "amount" | "balance" | "month_spent" | "created_at", number> &
-  Record<"task_id" | "reason" | "booked_by" | "model", string | null> & { kind: EntryKind };
+type Row = Record<"seq" | "amount" | "balance" | "month_spent" | "created_at", number> &
+  Record<"task_id" | "reason" | "booked_by" | "model", string | null> & {
+    kind: EntryKind;
+    reference: string;
+  };
 
 type NewestRow = Pick<Row, "balance" | "created_at" | "month_spent">;
 

@@ -34,7 +34,7 @@ const COUNT = `
       CASE kind WHEN 'charge' THEN -amount WHEN 'opening' THEN 0 ELSE amount END AS change
     FROM entries WHERE seq > ?1 AND seq <= ?2
     UNION ALL
-    SELECT charge.created_at / ${DAY_MS}, coalesce(charge.model, ''),
+    SELECT charge.created_at / ${DAY_MS}, charge.model,
       iif(entry.kind = 'charge', entry.amount, 0), iif(entry.kind = 'refund', entry.amount, 0),
       iif(entry.kind = 'release', entry.amount, 0), entry.kind = 'charge', entry.kind = 'refund', 0
     FROM entries AS entry
@@ -50,7 +50,7 @@ const SUMS = `sum(charged) AS charged, sum(refunded) AS refunded, sum(released) 
   sum(charges) AS charges, sum(refunds) AS refunds`;
 const BY_DAY = `SELECT day, ${SUMS}, sum(change) AS change FROM spend WHERE day >= ? GROUP BY day ORDER BY day`;
 const BY_MODEL = `
-  SELECT nullif(model, '') AS model, ${SUMS} FROM spend WHERE day >= ? AND day < ? AND charges > 0
+  SELECT model, ${SUMS} FROM spend WHERE day >= ? AND day < ? AND charges > 0
   GROUP BY model ORDER BY sum(charged - refunded - released) DESC, model LIMIT ?`;
 const DELETE_BEFORE = "DELETE FROM spend WHERE day < ?";
 

@@ -45,6 +45,8 @@ function requests(id: string, hookPath: string): readonly (readonly [string, obj
     [`DELETE ${account}/keys/1`],
     [`GET ${account}/signing-secrets`],
     [`POST ${account}/signing-secrets`, {}],
+    [`PUT ${account}/endpoints/a`, { url: "https://client.example.com/callbacks" }],
+    [`GET ${account}/endpoints/a`],
     [`DELETE ${account}?force=true`],
   ];
 }
