@@ -9,7 +9,7 @@ import { isWanted, type TaskHistory } from "./task-history.ts";
 const GAP_MS = 10 * SECOND;
 
 /** The latest progress callback of an instance. */
-interface Latest extends Pick<ProgressCallback, "startedAt" | "percent"> {
+interface Latest extends Pick<ProgressCallback, "startedAt" | "percent" | "recordedAt"> {
   readonly isRunning: boolean;
 }
 
@@ -41,23 +41,23 @@ export class ProgressWatch {
   ): string | null {
     const { record } = disk.durable;
     const latest = this.#latest.get(caller);
-    const { percent, startedAt } = callback;
+    const { percent, startedAt, recordedAt } = callback;
     const isRepeated = this.#sent.has(callback);
     this.#sent.add(callback);
-    this.#latest.set(caller, { percent, startedAt, isRunning: true });
+    this.#latest.set(caller, { percent, startedAt, recordedAt, isRunning: true });
     if (this.#owing === caller) this.#owing = null;
     if (record === null || !isOpen(record)) {
       return "no progress callback starts after the end of the task is stored";
     }
     return firstViolation({
-      "a progress callback is about the stored task": record.recordedAt === callback.recordedAt,
+      "a progress callback is about the stored task": record.recordedAt === recordedAt,
       "only a task that asks for it has progress callbacks": isAskedFor(history, record),
       "a progress callback goes to the URL of the task": callback.url === record.callbackUrl,
       "a progress callback has one attempt": !isRepeated,
       "one progress callback runs at a time": latest?.isRunning !== true,
       "at most one progress callback starts in 10 s": isFree(latest, startedAt),
       "a progress callback tells another percentage":
-        percent === null || percent !== latest?.percent,
+        percent === null || percent !== latest?.percent || recordedAt !== latest.recordedAt,
       "only the upstream states percentages":
         percent === null || history?.percentages.has(percent) === true,
       "the body of a progress callback is the promised one":

@@ -137,6 +137,8 @@ export class World implements SharedState {
   async #perform(move: Move): Promise<void> {
     switch (move.kind) {
       case "event":
+        // An order to erase takes time: attempts of two tasks with the same id never start in the same millisecond.
+        if (move.event.type === "erase") this.clock += 1;
         void this.#apply(move.event);
         return;
       case "read":
