@@ -133,10 +133,12 @@ function timeAfter(
 /**
  * Tells whether an alarm was set for a poll, and not as a watchdog of running work, under another
  * configuration, or for something else that is due.
+ * @param living the instance that handles the alarm; null when none is alive.
  */
 export function isForPoll(
   { disk, setting: given, outside, hadFault, now }: SharedState,
   { at, armedAt, under, by, rowVersion }: Alarm,
+  living: SimulatedObject | null,
 ): boolean {
   const { record } = disk.durable;
   const setting = settingFor(record, given);
@@ -144,6 +146,8 @@ export function isForPoll(
   if (record === null || !isOpen(record) || record.tracking.poll === null) return false;
   // The handler of the alarm may have been running when another job was attached, and the clock put back since.
   if (record.tracking.poll.attachedAt > armedAt) return false;
+  // A client's read that was answered to a later instance counts as a poll.
+  if (living !== null && living !== by && living.readAt >= armedAt) return false;
   // A new instance does not know of earlier planned polls when a hook has moved the next one.
   if (by.isDead && (record.tracking.poll.postponedTo ?? 0) > now) return false;
   // The answer to a call that cancels the job may end the task before the poll.

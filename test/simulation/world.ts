@@ -57,6 +57,8 @@ export class World implements SharedState {
   #lateAlarmAt: number | null = null;
   #charges = 0;
   #submissions = 0;
+  /** Time of the first of the moves after which the work was not waited for; null when it has come to rest since. */
+  #haltedAt: number | null = null;
   /** Registrations with a submission that the living instance has not answered. */
   readonly #unanswered = new Set<Submitting>();
   /** Clients' reads of the job in which the upstream has not answered the living instance. */
@@ -82,11 +84,12 @@ export class World implements SharedState {
   }
   /**
    * Time for which the work is planned that may start now: an alarm that comes late, and an event that comes before
-   * such an alarm, start work that was due at the time of the alarm.
+   * such an alarm, start work that was due at the time of the alarm. Work that goes on after a pause between two turns
+   * was decided before the pause.
    */
   get plannedAt(): number {
     const alarmAt = this.runningAlarmAt ?? this.#lateAlarmAt ?? Infinity;
-    return Math.min(this.now, alarmAt);
+    return Math.min(this.now, alarmAt, this.#haltedAt ?? Infinity);
   }
 
   get now(): number {
@@ -106,8 +109,12 @@ export class World implements SharedState {
   async do(move: Move): Promise<void> {
     this.checker.note(() => `${((this.clock - NOW) / 1000).toFixed(3)} s  ${JSON.stringify(move)}`);
     await this.#perform(move);
-    if (move.turns !== undefined) return runMicrotasks(move.turns);
+    if (move.turns !== undefined) {
+      this.#haltedAt ??= this.now;
+      return runMicrotasks(move.turns);
+    }
     await this.#settle();
+    this.#haltedAt = null;
     this.checker.check("an alarm covers all work", restFault(this, this.instance));
     this.checker.onRest(this.instance);
     const { history } = this.checker;
@@ -421,7 +428,7 @@ export class World implements SharedState {
 
   /** Runs the handler of an alarm like the runtime and `TaskObject.alarm`. */
   #handle(alarm: Alarm): void {
-    const mustPoll = alarm !== this.#lastAlarm && isForPoll(this, alarm);
+    const mustPoll = alarm !== this.#lastAlarm && isForPoll(this, alarm, this.instance);
     this.#runningAlarm = alarm;
     this.#lateAlarmAt = null;
     this.#lastAlarm = alarm;
