@@ -28,7 +28,8 @@ export function asidePollFault(
 
 /** Returns whether an answer counts for the task as it is now. */
 export function isAnswerAbout(record: TaskRecord, poll: Poll, answer: PollAnswer): boolean {
-  if (!isOpen(record)) return false;
+  // A late poll is about a task that has ended, perhaps an earlier one with the same id.
+  if (!isOpen(record) || poll.purpose === "late_result") return false;
   const job = record.upstream?.job ?? null;
   const isKept = poll.purpose === "kept_job" && answer.kind === "news" && job === null;
   return isKept || sameJob(job, poll.job);

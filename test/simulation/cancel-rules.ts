@@ -188,7 +188,8 @@ function deadlineFault(step: Step, from: Cancellation | null, to: Cancellation):
     "a cancellation at the deadline follows the one extension":
       before.tracking.isExtended || !isAtWork,
     "a cancellation at the deadline needs a job that can be canceled, and no pause":
-      canCancel(after, setting) && !setting.isPaused,
+      // During a pause a client's read may be the last poll.
+      canCancel(after, setting) && (!setting.isPaused || hadFault || pollResult?.isOfRead === true),
   });
 }
 

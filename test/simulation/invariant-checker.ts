@@ -314,7 +314,7 @@ export class InvariantChecker {
     caller.lastPoll = answeredPoll(caller.lastPoll, answer, this.#now);
     if (record === null || history === null) return;
     notePercentage(history, answer);
-    history.isLateProven ||= isLateSuccess(poll, answer);
+    history.isLateProven ||= isTerminal(record) && isLateSuccess(poll, answer);
     if (poll.purpose === "kept_job") {
       history.keptAnswer = answer;
       history.isJobShown ||= answer.kind === "news";
@@ -410,6 +410,7 @@ export class InvariantChecker {
 
   onNotice(notice: Subject<"sendNotice">, withinMs: number): void {
     this.check("notice", noticeFault(notice, withinMs, this.#shared));
+    this.#pollResult = null;
     this.unconfirmedNotices++;
   }
 

@@ -8,7 +8,13 @@ import { cancelDueTime } from "./cancel-times.ts";
 import type { Alarm } from "./disk.ts";
 import { isPollable } from "./end-rules.ts";
 import type { SharedState } from "./object-host.ts";
-import { endTime, isUrgentAt, plannedPollTime, urgentTime } from "./poll-times.ts";
+import {
+  endTime,
+  isReplacedByRead,
+  isUrgentAt,
+  plannedPollTime,
+  urgentTime,
+} from "./poll-times.ts";
 import { type Setting, settingFor } from "./setting.ts";
 import type { SimulatedObject, Subject } from "./simulated-object.ts";
 
@@ -146,8 +152,6 @@ export function isForPoll(
   if (record === null || !isOpen(record) || record.tracking.poll === null) return false;
   // The handler of the alarm may have been running when another job was attached, and the clock put back since.
   if (record.tracking.poll.attachedAt > armedAt) return false;
-  // A client's read that was answered to a later instance counts as a poll.
-  if (living !== null && living !== by && living.readAt >= armedAt) return false;
   // A new instance does not know of earlier planned polls when a hook has moved the next one.
   if (by.isDead && (record.tracking.poll.postponedTo ?? 0) > now) return false;
   // The answer to a call that cancels the job may end the task before the poll.
@@ -159,8 +163,10 @@ export function isForPoll(
   const isAhead = at > armedAt + 1 && at !== armedAt + 15_000;
   const isIdle = outside.openCalls.length === 0 && under === given;
   const mayPoll = isPollable(record, setting, now) && !setting.isPaused;
+  // A client's read counts as a poll, also when another instance than that of the alarm has got its answer.
+  const readAt = Math.max(by.readAt, living?.readAt ?? -Infinity);
   // Other work for which the alarm was set may have been done since, polls among it.
-  const knownAt = Math.max(armedAt, by.lastPoll?.at ?? 0);
+  const knownAt = Math.max(armedAt, by.lastPoll?.at ?? 0, readAt);
   const { poll: plan } = record.tracking;
   // The end of a named wait is no planned time for an instance that knows which polls it has made.
   const isPollKnown = !by.isDead && by.lastPoll !== null && by.lastPoll.at !== -Infinity;
@@ -174,11 +180,12 @@ export function isForPoll(
   const isPostponed = (plan.postponedTo ?? 0) >= armedAt + 2 * MINUTE;
   const turnAt = isDeferred ? lastPoll.retryAt : -Infinity;
   // The first poll of a job that was attached since the deferral keeps its planned time.
-  const isTurn = isDeferred && lastPoll.isOfAttachedJob && !isPostponed;
+  const isReplaced = isDeferred && isReplacedByRead(record, setting, readAt, lastPoll.deferredAt);
+  const isTurn = isDeferred && lastPoll.isOfAttachedJob && !isPostponed && !isReplaced;
   const pollAt = Math.min(isTurn ? turnAt : Math.max(plannedAt, turnAt), endAt);
   // Neither does an answer that has named a longer wait since then, nor the gap after the last poll, which counts only
   // once a job is attached: the alarm may have been set for a job that only a hook had named.
-  const gapEndsAt = Math.max(lastPoll?.at ?? -Infinity, by.readAt) + (limits?.gapMs ?? 0);
+  const gapEndsAt = Math.max(lastPoll?.at ?? -Infinity, readAt) + (limits?.gapMs ?? 0);
   const isPlanned = pollAt <= at && plan.notBefore <= at && gapEndsAt <= at;
   return isPlanned && isWritten && !isForNotice && isAhead && isIdle && mayPoll && !hadFault;
 }

@@ -58,6 +58,21 @@ export function plannedPollTime(
 }
 
 /**
+ * Tells whether a client's read has taken the place of a deferred poll: no poll was planned between the two.
+ * @param readAt time of the latest read in Unix milliseconds; -Infinity for none.
+ */
+export function isReplacedByRead(
+  task: OpenTask,
+  setting: PollSetting,
+  readAt: number,
+  deferredAt: number,
+): boolean {
+  const { poll: plan } = task.tracking;
+  if (plan === null || readAt === -Infinity || endTime(task) <= deferredAt) return false;
+  return plannedPollTime(task, { ...plan, notBefore: 0 }, setting, readAt) > deferredAt;
+}
+
+/**
  * Tells whether a poll must not wait behind others: a hook has claimed the end of the job, or the upstream has answered
  * to a cancellation, in the last two minutes, or the task ends with this poll.
  */

@@ -10,7 +10,7 @@ import type { SharedState } from "./object-host.ts";
 import type { SimulatedObject } from "./simulated-object.ts";
 import { dueTime } from "./due-time.ts";
 import type { LastPoll } from "./poll-rules.ts";
-import { urgentTime } from "./poll-times.ts";
+import { isReplacedByRead, urgentTime } from "./poll-times.ts";
 import { settingFor } from "./setting.ts";
 
 /**
@@ -78,8 +78,9 @@ function deferralOf({ by }: Alarm): number {
 function turnTime(record: TaskRecord, { by }: Alarm): number {
   if (by.lastPoll?.at !== -Infinity) return 0;
   const { retryAt, deferredAt } = by.lastPoll;
-  const plan = isOpen(record) ? record.tracking.poll : null;
-  if (!isOpen(record) || plan === null) return retryAt;
+  if (!isOpen(record)) return isTerminal(record) && isWaitingLate(record) ? retryAt : 0;
+  const { poll: plan, keptHooks } = record.tracking;
+  if (plan === null) return keptHooks.some(({ jobId }) => jobId !== null) ? retryAt : 0;
   return Math.min(retryAt, urgentTime(record, plan, deferredAt));
 }
 
@@ -95,7 +96,8 @@ function isDeferred(
   const isSame =
     sameJob(record.upstream?.job ?? null, job) && record.tracking.poll?.postponedTo === null;
   // A client's read may have taken the place of the poll, or its answer have named a wait.
-  const isOwed = by.readAt < deferredAt && (record.tracking.poll?.notBefore ?? 0) <= now;
+  const isReplaced = isReplacedByRead(record, setting, by.readAt, deferredAt);
+  const isOwed = !isReplaced && (record.tracking.poll?.notBefore ?? 0) <= now;
   // The deferred poll may belong to an erased task with the same id and job.
   return (
     isSame && isOwed && isOfAttachedJob && !setting.isPaused && isPollable(record, setting, retryAt)
