@@ -120,7 +120,9 @@ export class WorkLoop {
 
   /** Applies an answer that counts as one to a poll, but was read for a client's request and not by a planned poll. */
   async applyAnswer(event: PollEndedEvent): Promise<Decision> {
-    const job = this.#platform.load()?.upstream?.job ?? null;
+    const record = this.#platform.load();
+    // An ended task ignores the answer, which therefore takes the place of no late poll.
+    const job = record !== null && isOpen(record) ? (record.upstream?.job ?? null) : null;
     if (sameJob(job, event.job)) this.#tried.noteRead(event.askedAt);
     return await this.applyAndErase(event);
   }
@@ -147,13 +149,14 @@ export class WorkLoop {
     // The task may have changed meanwhile.
     const isSame = leave === null && outputs === null && jobs.length === 0;
     const decision = isSame ? first : this.apply(event);
-    if (decision.kind === "erase") {
-      this.#armedFor = null;
-      this.#tried.forgetIndexRow();
-      // A later task under this id must get a higher version, even within the same millisecond.
-      this.#clock = Math.max(this.#clock, decision.record.version + 1);
-      await this.#platform.erase();
-    }
+    if (decision.kind !== "erase") return decision;
+    // A job that was named meanwhile has an entry too, and so may another task that has got the id.
+    if (decision.record.version !== first.record.version) return await this.applyAndErase(event);
+    this.#armedFor = null;
+    this.#tried.forgetIndexRow();
+    // A later task under this id must get a higher version, even within the same millisecond.
+    this.#clock = Math.max(this.#clock, decision.record.version + 1);
+    await this.#platform.erase();
     return decision;
   }
 

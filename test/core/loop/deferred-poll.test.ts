@@ -1,12 +1,14 @@
 import { expect, it } from "vitest";
 import type { PollAnswer } from "../../../src/core/events/event.ts";
 import { runMicrotasks } from "../../simulation/microtasks.ts";
-import { DAY, HOUR, MINUTE, NOW, SECOND } from "../builders.ts";
+import { aCompletion, DAY, HOUR, MINUTE, NOW, SECOND } from "../builders.ts";
 import {
   anAttachment,
+  aPollEnd,
   aProvidedRegistration,
   FIRST_POLL,
   JOB,
+  newsAnswer,
   UNANSWERED,
 } from "../upstream-builders.ts";
 import { MemoryHost } from "./memory-host.ts";
@@ -81,5 +83,24 @@ it("when a poll whose alarm came an hour late is deferred and the task's object 
   host.crash();
   await host.ring();
   expect(polledAt).toEqual([late, late + SECOND]);
+  host.expectNoFailure();
+});
+
+it("a client's read of the job of a task that has timed out takes the place of no late poll, because a task that has ended ignores its answer", async () => {
+  const host = new MemoryHost();
+  answerPolls(host, () => UNANSWERED);
+  host.loop.apply(aProvidedRegistration({ job: JOB, callbackUrl: null }));
+  await runMicrotasks();
+  while (host.stored?.status !== "failed") await host.ring();
+  const polledAt: number[] = [];
+  answerPolls(host, () => {
+    polledAt.push(host.clock);
+    return UNANSWERED;
+  });
+  const latePollAt = host.clock + HOUR;
+  host.clock = latePollAt + MINUTE;
+  await host.loop.applyAnswer(aPollEnd(newsAnswer(aCompletion()), { askedAt: host.clock }));
+  for (let alarms = 0; polledAt.length === 0 && alarms < 9; alarms++) await host.ring();
+  expect(polledAt).toEqual([latePollAt + MINUTE]);
   host.expectNoFailure();
 });

@@ -1,9 +1,12 @@
 import { describe, expect, it } from "vitest";
 import type { QueueLeave } from "../../../src/core/duties/queue-leave.ts";
 import { runMicrotasks } from "../../simulation/microtasks.ts";
+import type { AttachedJob } from "../../../src/core/record/upstream.ts";
 import { aCompletion, aPolicy, HOUR, ID, SECOND } from "../builders.ts";
 import {
+  anAcceptance,
   anAttemptStart,
+  anUnknownOutcome,
   aPricedSubmission,
   aRefusal,
   aResultAtOnce,
@@ -13,6 +16,7 @@ import {
   POOL,
   SUBMISSION_ID,
 } from "../submission-builders.ts";
+import { JOB } from "../upstream-builders.ts";
 import { MemoryHost } from "./memory-host.ts";
 
 const QUEUES = { queues: [MEMBER_A, MEMBER_B] };
@@ -115,6 +119,25 @@ describe("a submission whose task ends", () => {
 });
 
 describe("the erasure of a task whose submission is in queues", () => {
+  it("also forgets a job that is named while the queues are being left", async () => {
+    const host = new QueueHost(LOST);
+    const forgotten: AttachedJob[] = [];
+    Object.assign(host, { jobForgotten: (job: AttachedJob) => forgotten.push(job) });
+    await host.loop.applyAndErase(aSubmittedRegistration(PLAIN, CALL));
+    await host.loop.applyAndErase(anAttemptStart());
+    await host.loop.applyAndErase(anUnknownOutcome());
+    while (host.stored?.status !== "failed") await host.ring();
+    const leaveQueues = async () => {
+      host.loop.apply(anAcceptance());
+      return true;
+    };
+    Object.assign(host.outside, { leaveQueues });
+    await host.loop.applyAndErase({ type: "erase" });
+    expect(host.stored).toBeNull();
+    expect(forgotten).toEqual([{ connection: POOL, job: JOB }]);
+    host.expectNoFailure();
+  });
+
   it("is refused while the queues do not confirm that the submission has left them", async () => {
     const host = new QueueHost(LOST);
     await endedCall(host);
