@@ -88,17 +88,23 @@ export function cancelCallFault(
 }
 
 /**
- * Returns the known answer after a commit; null when the commit begins to ask anew or attaches another job, so that the
- * answer is not about it.
+ * Returns the known answer after a commit; null when the commit begins to ask anew or attaches another job than that of
+ * the answer, so that the answer is not about it. A deadline that gives an open order an end does not begin it anew.
  */
 export function replyAfter(
   known: CancelReply | null,
   before: TaskRecord | null,
   { cancellation, upstream }: TaskRecord,
 ): CancelReply | null {
-  const isOtherJob = !isEqual(before?.upstream?.job, upstream?.job);
-  const isNew = isOtherJob || !isEqual(before?.cancellation ?? null, cancellation);
-  return isNew && askingState(cancellation)?.tries === 0 ? null : known;
+  if (askingState(cancellation)?.tries !== 0) return known;
+  const job = upstream?.job ?? null;
+  if (!isEqual(before?.upstream?.job ?? null, job)) {
+    return known !== null && sameJob(job, known.job) ? known : null;
+  }
+  const from = before?.cancellation ?? null;
+  const isSame =
+    from !== null && isEqual({ ...from, endsAt: null }, { ...cancellation, endsAt: null });
+  return isSame ? known : null;
 }
 
 /** Checks that the instance which has got an answer has stored it. */

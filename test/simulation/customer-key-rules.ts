@@ -70,7 +70,7 @@ function beginRules(key: CustomerKey | null, { secretIds }: Setting): Rules {
 
 /** Returns the rules about the note that no secret opens a key any more. */
 function readabilityRules(
-  { before, after, setting, now, pollResult }: Change,
+  { before, after, setting, now, pollResult, hadFault }: Change,
   from: Sealed,
   to: Sealed,
 ): Rules {
@@ -85,7 +85,8 @@ function readabilityRules(
   const isTold = notices.some(isNew);
   const isTimeout = isTerminal(after) && storedResult(after).content === TIMEOUT_CONTENT;
   // A client's read, which needs no key of the relay's, may be the last poll before the deadline ends the task.
-  const isOfRead = pollResult?.isOfRead === true;
+  // After a fault of the storage it is not known which answer has led to the commit.
+  const isOfRead = pollResult?.isOfRead === true || hadFault;
   const isEnd = before !== null && isOpen(before) && isTimeout && !isOfRead;
   return {
     "a key counts as unreadable from when its secret is found to be gone until it is back":

@@ -339,9 +339,9 @@ export class InvariantChecker {
     if (record === null || this.history === null) return;
     notePercentage(this.history, answer);
     if (!sameJob(record.upstream?.job ?? null, job)) return;
+    if (!isOpen(record)) return;
     caller.lastPoll = lastPollWithRead(caller.lastPoll, { job, askedAt }, answer, this.#now);
     caller.readAt = Math.max(caller.readAt, askedAt);
-    if (!isOpen(record)) return;
     this.history.polledAt = Math.max(this.history.polledAt, askedAt);
     this.#pollResult = { answer, askedAt, isOfRead: true };
     const fact = pollEndResult(answer);
@@ -432,6 +432,8 @@ export class InvariantChecker {
     const isNew =
       chargeId === null || this.pastHistories.every((history) => history.chargeId !== chargeId);
     this.require("charge", { "each task of an id is charged under its own reference": isNew });
+    this.deletedOutputs = null;
+    this.forgottenJob = null;
     this.history = new TaskHistory(record, this.#firstCallback);
     if (this.#firstEnd !== null) this.history.possibleEnds.push(this.#firstEnd);
   }

@@ -82,8 +82,8 @@ export class ProgressWatch {
     const { record } = disk.written;
     const isAbout = record !== null && isOpen(record) && record.recordedAt === callback.recordedAt;
     const isHeld = isPaused(caller, callback.url, caller.earliest);
-    // Nothing is owed any more to a host that was found to be paused.
-    if (isHeld && this.#owing === caller) this.#owing = null;
+    // Nothing is owed to a host that was found to be paused, or while the callback of an erased task is prepared.
+    if ((isHeld || !isAbout) && this.#owing === caller) this.#owing = null;
     return firstViolation({
       "progress of a running job is held back for a paused host alone": isHeld || !isAbout,
     });

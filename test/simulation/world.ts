@@ -226,6 +226,8 @@ export class World implements SharedState {
     const { ended } = sender;
     if (ended === null || this.#isMisconfigured) return;
     this.#noteReport(sender, ended);
+    // The attempt of a later task with the same id may have the same number and start.
+    this.checker.onSendResult(ended.attempt, ended.result.outcome, ended.endedAt);
     const { instance, loop } = this.#start();
     try {
       loop.endAttempt(ended);
@@ -347,8 +349,10 @@ export class World implements SharedState {
     const commits = [...instance.commits];
     const isLater = erasures > 0 && isErasedLater(before);
     const early = this.disk.written.record;
-    const decision = await ended;
-    this.checker.erasures = Math.max(0, this.checker.erasures - erasures);
+    const decision = await ended.finally(() => {
+      // The loss of an instance has taken back its orders already.
+      if (!instance.isDead) this.checker.erasures = Math.max(0, this.checker.erasures - erasures);
+    });
     const after = isLater && decision.kind === "erase" ? this.#leftOf(decision.record) : early;
     const answer = { event, before, after, commits, decision, setting, now };
     if (!instance.isDead) this.checker.check("answer", answerFault(answer));
