@@ -229,9 +229,16 @@ export class InvariantChecker {
     if (record !== null && isTerminal(record)) this.observed.add("progress arrives after the end");
   }
 
-  /** Checks, when nothing more happens, that nothing about a running job is left to tell. */
+  /**
+   * Checks, when nothing more happens, that nothing about a running job is left to tell. An answer to a cancellation of
+   * another job than that of the task has been ignored by then.
+   */
   onRest(living: SimulatedObject | null): void {
     this.check("progress", this.#progress.restFault(living, this.#shared.hadFault));
+    const job = this.#shared.disk.written.record?.upstream?.job ?? null;
+    const reply = this.history?.cancelReply ?? null;
+    if (this.history === null || reply === null || sameJob(job, reply.job)) return;
+    this.history.cancelReply = null;
   }
 
   onCharge({ chargeId }: Subject<"charge">): void {
