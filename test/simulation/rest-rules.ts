@@ -48,11 +48,12 @@ export function restFault(shared: SharedState, living: SimulatedObject | null): 
   const deferredTo = deferralOf(alarm);
   const known = { lastPoll: pollOf(alarm), rowTriedAt, rowVersion, deferredTo, startsAt };
   const owed = dueTime(record, alarm.under, knownAt, known);
-  // The next poll may have to wait for the gap after the last one, or for its turn.
+  // The next poll may have to wait for the gap after the last one or after a client's read, or for its turn.
   const { limits } = settingFor(record, alarm.under);
   const gapMs = isOpen(record) ? (limits?.gapMs ?? 0) : 0;
   const isStillDue = isAtRest && isDeferred(record, alarm, shared);
-  const limit = isAtRest ? knownAt + gapMs + 1 : watchdogLimit(record, alarm, shared);
+  const askedAt = Math.max(knownAt, isOpen(record) ? alarm.by.readAt : -Infinity);
+  const limit = isAtRest ? askedAt + gapMs + 1 : watchdogLimit(record, alarm, shared);
   const latest = Math.max(limit, turnTime(record, alarm));
   if (alarm.at <= Math.max(isStillDue ? 0 : owed, latest)) return null;
   return `the alarm is in time (${alarm.at - owed} ms after what is owed, ${alarm.at - alarm.armedAt} ms after it was set)`;
