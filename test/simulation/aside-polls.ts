@@ -86,9 +86,9 @@ function latePollFault({ job }: Poll, withinMs: number, shared: SharedState): st
   if (record === null || record.status === "charging" || isOpen(record)) {
     return "a late poll follows the end of its task";
   }
-  const { plannedAt } = shared;
+  const { decidedAt } = shared;
   const isAsked = isWaitingLate(record) && sameJob(record.upstream?.job ?? null, job);
   return isAsked
-    ? asideFault(record, plannedAt, withinMs, shared)
+    ? asideFault(record, decidedAt, withinMs, shared)
     : "a task that has timed out is asked about its job until the result is known";
 }

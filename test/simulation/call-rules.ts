@@ -159,7 +159,7 @@ export function indexRowFault(
   const { record } = shared.disk.durable;
   const isCreated = record !== null && record.status !== "charging";
   const isShown = isCreated && JSON.stringify(rowOf(record, POLICY)) === JSON.stringify(row);
-  const { plannedAt } = shared;
+  const { plannedAt, decidedAt } = shared;
   // The run that has made a change sends its row, however much time passes between two of its turns.
   const isFirstRun = alarmedAt <= row.version;
   return (
@@ -170,7 +170,7 @@ export function indexRowFault(
         isFirstRun || (row.expiresAt ?? Infinity) > plannedAt,
     }) ??
     rowCopiesFault(record, row) ??
-    asideFault(record, plannedAt, withinMs, shared)
+    asideFault(record, decidedAt, withinMs, shared)
   );
 }
 

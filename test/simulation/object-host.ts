@@ -32,6 +32,8 @@ export interface SharedState {
   readonly runningAlarmAt: number | null;
   /** Time for which the work that may start now is planned, in Unix milliseconds; at most `now`. */
   readonly plannedAt: number;
+  /** Earliest time at which the work that may start now was decided, in Unix milliseconds; at most `plannedAt`. */
+  readonly decidedAt: number;
   setting: Setting;
   /** Paused hosts, each with the end of its pause in Unix milliseconds. */
   readonly pauses: ReadonlyMap<string, number>;

@@ -84,12 +84,16 @@ export class World implements SharedState {
   }
   /**
    * Time for which the work is planned that may start now: an alarm that comes late, and an event that comes before
-   * such an alarm, start work that was due at the time of the alarm. Work that goes on after a pause between two turns
-   * was decided before the pause.
+   * such an alarm, start work that was due at the time of the alarm.
    */
   get plannedAt(): number {
     const alarmAt = this.runningAlarmAt ?? this.#lateAlarmAt ?? Infinity;
-    return Math.min(this.now, alarmAt, this.#haltedAt ?? Infinity);
+    return Math.min(this.now, alarmAt);
+  }
+
+  /** `plannedAt`, or an earlier time: work that goes on after a pause between two turns was decided before the pause. */
+  get decidedAt(): number {
+    return Math.min(this.plannedAt, this.#haltedAt ?? Infinity);
   }
 
   get now(): number {
