@@ -60,6 +60,10 @@ function failed(): TaskRecord {
   return apply(sent, anEndAs(1, "rejected"), NOW, policy);
 }
 
+it("the callback URL that stands for the endpoint orders is endpoint:orders", () => {
+  expect(endpointUrl("orders")).toBe("endpoint:orders");
+});
+
 it.each([
   ["endpoint:orders", "orders"],
   ["endpoint:", ""],
@@ -148,6 +152,27 @@ describe("a redelivery to an endpoint", () => {
     expect(redelivered(URL_B)).toMatchObject({ terms: { endpoint: COPY } });
     expect(redelivered(null)).toMatchObject({ terms: { endpoint: COPY } });
   });
+
+  const { headers, ...plain } = COPY;
+  it.each([
+    ["headers and a secret", COPY, { ...plain, headers: { names: headers.names } }],
+    [
+      "headers alone",
+      { name: "orders", headers },
+      { name: "orders", headers: { names: headers.names } },
+    ],
+    ["a secret alone", plain, plain],
+    ["neither headers nor a secret", { name: "orders" }, { name: "orders" }],
+  ])(
+    "after a redelivery to another URL, a past attempt to an endpoint with %s is stored with the endpoint, but without the values of its headers",
+    (_what, copy, endpoint) => {
+      const sent = apply(registered({ ...ASKED, copy }), aReport(aCompletion()));
+      const settled = apply(sent, anEndAs(1, "delivered"));
+      const moved = apply(settled, aRedelivery({ callbackUrl: URL_A }), NOW + HOUR);
+      expect(callbackOf(moved).attempts.map((each) => each.endpoint)).toStrictEqual([endpoint]);
+      expect(parseRecord(structuredClone(moved))).toEqual(moved);
+    },
+  );
 
   it("during a pause the waiting attempt goes to the endpoint, and a repeated order changes nothing", () => {
     const first = apply(registered(), aReport(aCompletion()));

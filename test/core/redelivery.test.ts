@@ -166,6 +166,9 @@ describe("a redelivery to another URL", () => {
     const { url, attempts } = callbackAfter(...repaired);
     expect([url, ...attempts.map((attempt) => attempt.url)]).toEqual([URL_B, URL_A, null]);
     expect(callbackAfter(...repaired, [2 * HOUR, aRedelivery()]).url).toBe(URL_B);
+    const urlC = "https://third.example.com/callbacks";
+    const third = callbackAfter(...repaired, [2 * HOUR, aRedelivery({ callbackUrl: urlC })]);
+    expect([third.url, ...third.attempts.map((each) => each.url)]).toEqual([urlC, URL_A, URL_B]);
   });
 
   it("a redelivery to a URL gives a callback to a task that had none, and its callback attempts are series number 2", () => {

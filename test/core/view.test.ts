@@ -41,6 +41,37 @@ const cut = anAttempt({
   statusCode: null,
 });
 
+describe("the callback in the view of a task", () => {
+  const endpoint = { name: "orders", secret: { id: "one", generation: 2 } };
+  const all = { scheduleMs: [0, 7000], events: ["completed"], endpoint } as const;
+  it.each([
+    ["an endpoint", { endpoint }, { endpoint: "orders" }],
+    ["waits between its attempts", { scheduleMs: [0, 7000] }, { schedule_s: [0, 7] }],
+    ["events", { events: ["completed"] } as const, { events: ["completed"] }],
+    ["all of these", all, { endpoint: "orders", schedule_s: [0, 7], events: ["completed"] }],
+    ["none of these", {}, {}],
+  ])(
+    "the endpoint, the waits in seconds and the events of a callback are shown, before and after the end of its task, where the task has stored them: %s",
+    (_what, terms, shown) => {
+      const before = anOpenTask({ callbackTerms: terms });
+      const ended = aFinishedTask({ callback: aCallback({ terms, attempts: [] }) });
+      expect(JSON.parse(taskView(before, "account")).callback).toEqual({
+        url: URL_A,
+        ...shown,
+        status: "waiting",
+        attempts: [],
+      });
+      expect(JSON.parse(taskView(ended, "account")).callback).toEqual({
+        url: URL_A,
+        ...shown,
+        status: "delivered",
+        attempts: [],
+        delivered_at: NOW_S,
+      });
+    },
+  );
+});
+
 describe("the view of an open task", () => {
   it.each(["operator", "account"] as const)(
     "the view of an open task shows the %s the task's id, status, model, creation time, callback and deadline, and nothing else",
@@ -246,6 +277,14 @@ describe("the view of a finished task", () => {
     const ended = { outcome: "unreachable", cause: "tls", status_code: 525 };
     const attempt = { ...DELIVERED, ...ended, answer: { location_host: "b.example.com" } };
     expect(view.callback.attempts).toEqual([attempt]);
+  });
+
+  it("the view of a finished task shows the URL of an attempt only when the callback has another one now", () => {
+    const attempts = [URL_A, URL_B, null].map((url) => anAttempt({ url }));
+    const view = JSON.parse(
+      taskView(aFinishedTask({ callback: aCallback({ url: URL_A, attempts }) }), "account"),
+    );
+    expect(view.callback.attempts).toEqual([DELIVERED, { ...DELIVERED, url: URL_B }, DELIVERED]);
   });
 
   it("the view of a finished task shows at most 20 attempts, including the one in flight", () => {
