@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { forgetCustomerKey } from "../../src/core/duties/customer-key-drop.ts";
 import { hookReportOf } from "../../src/core/events/hook-report.ts";
 import type { Policy } from "../../src/core/policy.ts";
 import { sealedKeyOf } from "../../src/core/record/customer-key.ts";
@@ -198,6 +199,11 @@ describe("the sealed key of a customer in a task", () => {
     const silent = aCustomerTask({ callbackUrl: null });
     expect(keyIn(apply(silent, aPollEnd(newsAnswer(aCompletion())), LATER))).toEqual(DROPPED);
     expect(keyIn(apply(silent, { type: "cancel", isForced: false }, LATER))).toEqual(DROPPED);
+  });
+
+  it("no time is planned for the deletion of a customer's API key while the callback of its ended task is being sent", () => {
+    const ended = apply(aCustomerTask(), aPollEnd(newsAnswer(aCompletion())), LATER);
+    expect(forgetCustomerKey(ended, POLICY)).toBeNull();
   });
 
   it("after a task has failed at its deadline, it stores its customer's API key until an hour after the job's last poll, which comes a day after the deadline", () => {

@@ -4,6 +4,8 @@ import { nextStep } from "../../src/core/step.ts";
 import { NOW, POLICY, MINUTE } from "./builders.ts";
 import { apply, finish } from "./decisions.ts";
 import {
+  aCallingTask,
+  aRefusal,
   aResultAtOnce,
   aSendingTask,
   aSubmission,
@@ -11,7 +13,7 @@ import {
   aSubmittedRegistration,
   accepted,
 } from "./submission-builders.ts";
-import { anAttachedTask, aPollEnd, newsAnswer } from "./upstream-builders.ts";
+import { anAttachedTask, aPollEnd, newsAnswer, UNANSWERED } from "./upstream-builders.ts";
 
 const INPUT = "https://client.example.com/in.png";
 const OUTPUT = "https://cdn.example.com/out.png";
@@ -91,6 +93,15 @@ describe("a task that the relay has submitted with a link", () => {
       finish(sending, aResultAtOnce(both)),
     ];
     expect(ends.map(urlsIn)).toEqual([[OUTPUT], [OUTPUT], [OUTPUT]]);
+  });
+
+  it("a poll without an answer and a refused submission have their usual effect on a task that was submitted with a link", () => {
+    expect(apply(task, aPollEnd(UNANSWERED))).toMatchObject({
+      tracking: { poll: { unansweredSince: NOW } },
+    });
+    const sending = aCallingTask();
+    const call = { ...sending, submission: aSubmission({ ...sending.submission, ...SUBMISSION }) };
+    expect(finish(call, aRefusal(400))).toMatchObject({ failure: { category: "invalid_input" } });
   });
 
   it("a task stays open, and is polled at once, when the only link in a signed hook of success is one that was in the submitted call", () => {

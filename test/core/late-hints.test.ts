@@ -21,7 +21,12 @@ const later = endedAt + 2 * HOUR;
 const success = aHook(aCompletion());
 
 describe("an unsigned hook that claims success after its task has failed at the deadline", () => {
-  const hinted = committed(transition(timedOut, success, POLICY, later));
+  const decision = transition(timedOut, success, POLICY, later);
+  const hinted = committed(decision);
+
+  it("an unsigned hook that claims success after its task has failed at the deadline has the effect late_result in the log", () => {
+    expect(decision).toMatchObject({ note: "late_result" });
+  });
 
   it("after a task has failed at its deadline, an unsigned hook that claims success of its job causes two further polls of the job: at once and two minutes later", () => {
     expect(hinted).toEqual({

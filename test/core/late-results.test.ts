@@ -3,13 +3,17 @@ import type { PollAnswer } from "../../src/core/events/event.ts";
 import type { JsonObject } from "../../src/core/json.ts";
 import { noticeOf } from "../../src/core/record/operator-notice.ts";
 import type { TerminalTask } from "../../src/core/record/task.ts";
+import { TIMEOUT_CODE } from "../../src/core/plans/late-result.ts";
+import { lastLatePollAt } from "../../src/core/polls/late-poll.ts";
 import { nextStep, wakeAt } from "../../src/core/step.ts";
 import { transition } from "../../src/core/transition.ts";
 import {
   aCallback,
   aCompletion,
+  aFailure,
   anOpenTask,
   aPolicy,
+  aReport,
   CONNECTION,
   DAY,
   finished,
@@ -43,6 +47,8 @@ const SILENT = { callbackUrl: null };
 const task = anAttachedTask({}, SILENT);
 const endedAt = task.deadlineAt;
 const timedOut = finish(task, { type: "deadline" }, endedAt, NO_KEY);
+const timedOutWithoutJob = finish(aProvidedTask(SILENT), { type: "deadline" }, endedAt);
+const timedOutWithoutProvider = finish(anOpenTask(SILENT), { type: "deadline" }, endedAt);
 const later = endedAt + 2 * HOUR;
 const success = aHook(aCompletion());
 const signed = { isSigned: true };
@@ -118,8 +124,8 @@ describe("the polls of a task that has failed at its deadline", () => {
       ),
       POLICY,
     ],
-    ["has no provider", [], finish(anOpenTask(SILENT), { type: "deadline" }, endedAt), POLICY],
-    ["has no job", [], finish(aProvidedTask(SILENT), { type: "deadline" }, endedAt), POLICY],
+    ["has no provider", [], timedOutWithoutProvider, POLICY],
+    ["has no job", [], timedOutWithoutJob, POLICY],
     ["has a provider without an API key", [], timedOut, NO_KEY],
     [
       "fails at its deadline a day before its provider forgets the job",
@@ -134,10 +140,28 @@ describe("the polls of a task that has failed at its deadline", () => {
       toldOf(timedOut),
       POLICY,
     ],
+    [
+      "was reported by the operator as failed, with the error code of a missed deadline,",
+      [],
+      finish(task, aReport(aFailure(TIMEOUT_CODE)), endedAt),
+      POLICY,
+    ],
   ])(
     "the job of an ended task is polled only if the task failed at its deadline and a success can still be found: for a task that %s, polls come %j ms after its end",
     (_what, times, record, policy) => {
       expect(pollsOf(record, policy)).toEqual(times);
+    },
+  );
+
+  it.each([
+    ["failed at its deadline", timedOut, endedAt + DAY],
+    ["failed at its deadline without a job", timedOutWithoutJob, null],
+    ["failed at its deadline without a provider", timedOutWithoutProvider, null],
+    ["has completed", finish(task, aHook(aCompletion(), signed), endedAt), null],
+  ])(
+    "lastLatePollAt returns the time of the last planned poll of an ended task's job, and null when none is planned: for a task that %s",
+    (_what, record, at) => {
+      expect(lastLatePollAt(record, POLICY)).toBe(at);
     },
   );
 
@@ -264,7 +288,7 @@ describe("the success of a job after its task has failed at the deadline", () =>
     [
       "a job that was never attached, without a signature,",
       success,
-      finish(aProvidedTask(SILENT), { type: "deadline" }, endedAt),
+      timedOutWithoutJob,
       "late_result",
     ],
   ] as const)(
@@ -276,6 +300,7 @@ describe("the success of a job after its task has failed at the deadline", () =>
 
   it("after a task has failed at its deadline, the answer to a poll of its job is ignored when the task was erased, or created again under the same id, during the poll", () => {
     expectUnchanged(task, latePoll(newsAnswer(news)), later, NOTIFYING);
+    expectUnchanged(timedOutWithoutProvider, latePoll(newsAnswer(news)), later, NOTIFYING);
     expectUnchanged(null, latePoll(newsAnswer(news)), later, NOTIFYING);
   });
 });

@@ -19,12 +19,14 @@ import { aChargingTask } from "./credit-builders.ts";
 import { apply, expectUnchanged, finish } from "./decisions.ts";
 import {
   aHook,
+  aKeptHook,
   anAnswer,
   anAttachedTask,
   anUpstreamFailure,
   aPlan,
   aPollEnd,
   aProvidedRegistration,
+  aProvidedTask,
   aTracking,
   DEADLINE_STEP,
   FIRST_POLL,
@@ -249,6 +251,10 @@ describe("the answer to an outdated poll", () => {
     ["the task has ended", settled],
     ["the task was created again and is being charged", aChargingTask({ upstream: UPSTREAM })],
     ["the task was created again without a job", anOpenTask()],
+    [
+      "the task was created again, without a job but with a stored hook about this job",
+      aProvidedTask({ tracking: aTracking({ poll: null, keptHooks: [aKeptHook(PROCESSING)] }) }),
+    ],
     ["the task's job was replaced", anAttachedTask({}, { upstream })],
   ])("the answer to a poll changes nothing when it arrives after %s", (_what, record) => {
     for (const answer of answers) {

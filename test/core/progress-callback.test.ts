@@ -32,6 +32,7 @@ import {
   aHook,
   anAttachedTask,
   aPollEnd,
+  aProvidedTask,
   newsAnswer,
   OTHER_JOB,
   QUEUED,
@@ -128,6 +129,11 @@ describe("no progress callback is due", () => {
     ["while the job is queued", waiting, aPollEnd({ kind: "news", news: QUEUED, progress: 1 })],
     ["when a running job states no percentage", running, aPollEnd(newsAnswer(PROCESSING))],
     ["when a poll is not answered", running, aPollEnd(UNANSWERED)],
+    [
+      "when an event reports again that the job runs, and the relay does not know the id of this job",
+      aProvidedTask({ ...asking, status: "processing" }),
+      aReport(PROCESSING),
+    ],
     ["when an unsigned hook states a percentage", running, aHook(PROCESSING, { progress: 7 })],
     ["when a hook is about another job", running, signed(7, OTHER_JOB.id)],
     [

@@ -86,6 +86,12 @@ function submissionOf(task: TaskRecord, reader: "operator" | "account", queued?:
   return JSON.parse(taskView(task, reader, null, null, queued)).submission;
 }
 
+/** Returns the task with another submission in the same state. */
+function ofAnother(task: TaskRecord): TaskRecord {
+  const { submission } = task;
+  return { ...task, submission: submission && { ...submission, id: OTHER_SUBMISSION_ID } };
+}
+
 /** Returns what the sender of a call has to do after it has reported a refused attempt. */
 function replyTo(record: TaskRecord | null, event: CallRefusedEvent, now = LATER) {
   const decision = transition(record, event, POLICY, now);
@@ -191,6 +197,10 @@ describe("the start of an attempt", () => {
   it("the connection of an order to begin a call has no effect on a submission that is in no queue", () => {
     const task = apply(aQueuedTask(), anAttemptStart(1, MEMBER_B), LATER);
     expect(task.upstream).toEqual(aQueuedTask().upstream);
+  });
+
+  it("a call that begins without the name of a connection leaves its task addressed to the pool", () => {
+    expect(apply(waiting, aCallStart(), LATER).upstream).toEqual(waiting.upstream);
   });
 
   it("the next attempt of a call whose caller waits has SUBMIT_TIMEOUT_S and the margin of a Worker", () => {
@@ -302,6 +312,8 @@ describe("a refused attempt", () => {
     ["whose job has become known", apply(sending, anAcceptance(), NOW)],
     ["that has not begun", waiting],
     ["of a submission in no queue", apply(aQueuedTask(), aCallStart())],
+    ["of a submission that waits in no queue", aQueuedTask()],
+    ["of a submission that will not be sent", aWaitingTask({}, { state: { kind: "unsent" } })],
   ])("the report of a refused attempt %s changes nothing", (_what, task) => {
     expectUnchanged(task, aRefusedCall(), LATER);
     expect(replyTo(task, aRefusedCall())).toBe("gone");
@@ -310,6 +322,8 @@ describe("a refused attempt", () => {
   it.each<[string, TaskRecord | null]>([
     ["that does not exist", null],
     ["with another submission", aWaitingTask({}, { id: OTHER_SUBMISSION_ID })],
+    ["with another submission, whose second attempt waits", ofAnother(again)],
+    ["without a submission", anOpenTask()],
   ])("the report of a refused attempt is rejected for a task %s", (_what, record) => {
     expectRefused(record, aRefusedCall(), "unknown_task", LATER);
     expect(replyTo(record, aRefusedCall())).toBe("gone");
@@ -405,6 +419,7 @@ describe("the duty to leave the queues", () => {
 
   it("the confirmation of another submission changes nothing", () => {
     expectUnchanged(ended, { ...LEFT, submissionId: OTHER_SUBMISSION_ID }, LATER);
+    expectUnchanged(anOpenTask(), LEFT, LATER);
     expectUnchanged(null, LEFT, LATER);
   });
 

@@ -471,6 +471,13 @@ describe("an unsigned hook at the URL of a submission of an unknown outcome", ()
     },
   );
 
+  it("when the outcome of a submission is unknown, a hook that states no job id is stored, but plans no poll", () => {
+    const hook = aSubmissionHook(aCompletion(), { jobId: null });
+    const task = apply(silent, hook, LATER, STATING);
+    expect(task).toMatchObject({ tracking: { keptHooks: [{ jobId: null }] } });
+    expect(task.submission).toEqual(silent.submission);
+  });
+
   it("when the outcome of a submission is unknown, a hook causes a poll also at a provider whose answers prove whose job it is by stating the task's id", () => {
     const naming = aPolicy({ polls: new Map([[CONNECTION, { ...LIMITS, isTaskNamed: true }]]) });
     expect(nextStep(named, naming, LATER)).toMatchObject({ poll: { purpose: "kept_job" } });
