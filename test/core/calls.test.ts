@@ -15,6 +15,7 @@ import {
   aPolicy,
   aReport,
   HOUR,
+  LIMITS,
   MINUTE,
   NOW,
   NOW_S,
@@ -31,19 +32,26 @@ import {
   aChargingSubmission,
   aCustomerKey,
   anAcceptance,
+  anAttemptStart,
   ANSWER,
   anUnknownOutcome,
+  aStay,
   aPricedSubmission,
   aQueuedTask,
   aRefusal,
+  aRefusedCall,
   aResultAtOnce,
   aSendingTask,
   aSubmission,
+  aSubmissionHook,
   aSubmitEnd,
   aSubmittedRegistration,
+  aWaitingTask,
   CALL_ENDS_AT,
+  MEMBER_A,
   NOT_SENT,
   OTHER_SUBMISSION_ID,
+  POOL,
   QUEUE_ENDS_AT,
   SEALED_KEY,
   SUBMISSION_ID,
@@ -204,6 +212,23 @@ describe("a call that is not begun in time", () => {
       callback: { state: { kind: "held" } },
       submission: { state: UNSENT },
     });
+  });
+
+  it("a call that a member of a pool has refused, and that was not begun again in time, fails with queue_timeout although a hook has named a job", () => {
+    const limits = { ...LIMITS, isCreationStated: true };
+    const policy = aPolicy({ polls: new Map([POOL, MEMBER_A].map((name) => [name, limits])) });
+    const state = { kind: "queued", failsAt: QUEUE_ENDS_AT } as const;
+    const submission = aSubmission({ isCall: true, state, stay: aStay() });
+    const hook = aSubmissionHook(aCompletion(), { connection: POOL });
+    const task = [anAttemptStart(), hook, aRefusedCall()].reduce<TaskRecord>(
+      (record, event) => apply(record, event, LATER, policy),
+      aWaitingTask({ submission }),
+    );
+    expect(task).toMatchObject({
+      submission: { state: { kind: "queued", failsAt: QUEUE_ENDS_AT } },
+      tracking: { keptHooks: [{ jobId: JOB.id }] },
+    });
+    expect(nextStep(task, policy, QUEUE_ENDS_AT)).toEqual({ kind: "event", event: lost });
   });
 
   it("at the deadline of its task, a queued call fails with queue_timeout", () => {

@@ -1,13 +1,17 @@
 import { describe, expect, it } from "vitest";
+import { isEndStored, isRunning } from "../../src/core/duties/callback-attempt.ts";
 import { type CallbackState, callbackStatus } from "../../src/core/record/callback.ts";
 import type { TaskEvent } from "../../src/core/events/event.ts";
-import { OUTCOMES } from "../../src/core/record/outcome.ts";
+import { type Outcome, OUTCOMES } from "../../src/core/record/outcome.ts";
+import type { TaskRecord } from "../../src/core/record/task.ts";
 import { nextStep, wakeAt } from "../../src/core/step.ts";
 import {
   aCompletion,
   aCreation,
   anEnd,
   anEndAs,
+  aFinishedTask,
+  anOpenTask,
   aPolicy,
   aRedelivery,
   aReport,
@@ -145,6 +149,50 @@ describe("the end of an attempt", () => {
       expectUnchanged(record, event);
       expectUnchanged(null, event);
     }
+  });
+});
+
+describe("an attempt that its sender has started or reports as ended", () => {
+  const withoutCallback = aFinishedTask({ callback: null });
+  const running = taskAfter(...untilSecond, [SECOND_AT, start]);
+  const startedAt = NOW + SECOND_AT;
+  const second = { number: 2, startedAt };
+
+  it("is sent while it is stored as running", () => {
+    expect(isRunning(running, second)).toBe(true);
+  });
+
+  it.each<[string, TaskRecord | null, Partial<typeof second>]>([
+    ["was erased", null, {}],
+    ["is open", anOpenTask(), {}],
+    ["has no callback", withoutCallback, {}],
+    ["has the attempt planned, and not begun", taskAfter(...untilSecond), {}],
+    ["has stored its end", taskAfter(...untilThird), {}],
+    ["has another attempt running", running, { number: 1 }],
+    ["has the attempt running from another start on", running, { startedAt: startedAt - 1 }],
+  ])("is not sent when its task %s", (_when, record, changes) => {
+    expect(isRunning(record, { ...second, ...changes })).toBe(false);
+  });
+
+  it("is a repetition when its end is stored with the same number, start and outcome", () => {
+    expect(isEndStored(taskAfter(...untilThird), second, { outcome: "rejected" })).toBe(true);
+  });
+
+  it.each<[string, TaskRecord | null, Partial<typeof second>, Outcome]>([
+    ["its task was erased", null, {}, "rejected"],
+    ["its task is open", anOpenTask(), {}, "rejected"],
+    ["its task has no callback", withoutCallback, {}, "rejected"],
+    ["it is stored as running", running, {}, "rejected"],
+    [
+      "another attempt is stored with this number",
+      taskAfter(...untilThird),
+      { startedAt: NOW },
+      "rejected",
+    ],
+    ["it was stored with another outcome", taskAfter(...untilThird), {}, "interrupted"],
+    ["only other attempts have ended", taskAfter(...untilThird), { number: 3 }, "rejected"],
+  ])("is no repetition when %s", (_when, record, changes, outcome) => {
+    expect(isEndStored(record, { ...second, ...changes }, { outcome })).toBe(false);
   });
 });
 

@@ -35,6 +35,12 @@ const COPY = {
 } as const;
 const ORDERS: ChosenEndpoint = { url: URL_B, scheduleMs: [0, 7 * SECOND], copy: COPY };
 const ASKED: AskedEndpoint = { kind: "known", ...ORDERS };
+/** The same endpoint after its secret was changed. */
+const CHANGED: AskedEndpoint & ChosenEndpoint = {
+  kind: "known",
+  ...ORDERS,
+  copy: { ...COPY, secret: { id: "two", generation: 3 } },
+};
 const UNKNOWN: AskedEndpoint = { kind: "unknown", field: "/callback_url" };
 const NAMED = endpointUrl("orders");
 
@@ -63,6 +69,12 @@ function failed(): TaskRecord {
 it("the callback URL that stands for the endpoint orders is endpoint:orders", () => {
   expect(endpointUrl("orders")).toBe("endpoint:orders");
 });
+
+/** Returns a task whose only automatic attempt to the endpoint has failed. */
+function undelivered(): TaskRecord {
+  const open = registered({ kind: "known", ...ORDERS, scheduleMs: [0] });
+  return apply(apply(open, aReport(aCompletion())), anEndAs(1, "rejected"));
+}
 
 it.each([
   ["endpoint:orders", "orders"],
@@ -142,11 +154,9 @@ describe("a redelivery to an endpoint", () => {
   });
 
   it("a redelivery to another URL has neither headers nor secret of the endpoint; one to the same URL has them", () => {
-    const policy = aPolicy({ scheduleMs: [0] });
-    const sent = apply(registered({ ...ASKED, scheduleMs: [0] }), aReport(aCompletion()));
-    const settled = apply(sent, anEndAs(1, "rejected"), NOW, policy);
+    const settled = undelivered();
     const redelivered = (callbackUrl: string | null) =>
-      callbackOf(apply(settled, aRedelivery({ callbackUrl }), NOW + HOUR, policy));
+      callbackOf(apply(settled, aRedelivery({ callbackUrl }), NOW + HOUR));
     expect(redelivered(URL_A)).toMatchObject({ url: URL_A, terms: { scheduleMs: [0] } });
     expect(redelivered(URL_A).terms).not.toHaveProperty("endpoint");
     expect(redelivered(URL_B)).toMatchObject({ terms: { endpoint: COPY } });
@@ -187,6 +197,33 @@ describe("a redelivery to an endpoint", () => {
     });
     const again = transition(joined, order({ endpoint: other }), paused, NOW);
     expect(again.kind).toBe("unchanged");
+  });
+
+  it("during a pause the waiting attempt gets the present headers and secret of its endpoint by a redelivery to this endpoint", () => {
+    const ended = apply(registered(), aReport(aCompletion()));
+    const waiting = apply(ended, anEndAs(1, "rejected"));
+    const paused = aPolicy({ pausedAt: NOW });
+    const joined = apply(waiting, order({ endpoint: CHANGED }), NOW, paused);
+    expect(callbackOf(joined)).toMatchObject({ url: URL_B, terms: { endpoint: CHANGED.copy } });
+  });
+
+  it("past attempts to an endpoint keep the names of their headers, and which secret signed them, when a redelivery goes to the same URL with another secret", () => {
+    const callback = callbackOf(apply(undelivered(), order({ endpoint: CHANGED }), NOW + HOUR));
+    const past = { name: "orders", headers: { names: ["Authorization"] }, secret: COPY.secret };
+    expect(callback.terms).toMatchObject({ endpoint: CHANGED.copy });
+    expect(callback.attempts).toMatchObject([{ url: URL_B, endpoint: past }]);
+  });
+
+  it("past attempts to an endpoint are stored without another receiver when a redelivery goes to the same endpoint unchanged", () => {
+    const callback = callbackOf(apply(undelivered(), order(), NOW + HOUR));
+    expect(callback.attempts).toMatchObject([{ url: null }]);
+    expect(callback.attempts[0]).not.toHaveProperty("endpoint");
+  });
+
+  it("a redelivery to another URL of a callback without terms stores none", () => {
+    const callback = callbackOf(apply(failed(), aRedelivery({ callbackUrl: URL_B }), NOW + HOUR));
+    expect(callback.url).toBe(URL_B);
+    expect(callback).not.toHaveProperty("terms");
   });
 
   it("an order under the same key starts nothing, and conflicts when it names another receiver", () => {

@@ -2,6 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
   appendMembers,
+  isLongInteger,
   jsonEqual,
   type JsonValue,
   parseJson,
@@ -149,6 +150,10 @@ describe("parseJson", () => {
     ["[115334141465231361e0]", [115_334_141_465_231_360]],
     ["[0.1234567890123456789]", [0.123_456_789_012_345_68]],
     [
+      "[115334141465231361,0.1234567890123456789]",
+      ["115334141465231361", 0.123_456_789_012_345_68],
+    ],
+    [
       '["115334141465231361", ":1153341414652313610"]',
       ["115334141465231361", ":1153341414652313610"],
     ],
@@ -193,6 +198,23 @@ it("parseJsonAsSent, which reads the JSON in a client's request, leaves lone sur
   const text = String.raw`{"a\u0000":"\ud83d"}`;
   expect(parseJsonAsSent(text)).toStrictEqual({ "a\0": "\ud83d" });
 });
+
+it.each<[unknown, boolean]>([
+  ["9007199254740993", true],
+  ["-9007199254740993", true],
+  ["9007199254740991", false],
+  ["0.9007199254740993", false],
+  ["a9007199254740993", false],
+  ["9007199254740993a", false],
+  ["09007199254740993", false],
+  [9_007_199_254_740_992, false],
+  [null, false],
+])(
+  "isLongInteger tells the text of an integer that no JavaScript number represents exactly from other values: %j, %s",
+  (value, isLong) => {
+    expect(isLongInteger(value)).toBe(isLong);
+  },
+);
 
 it.each([
   ["{}", "{}", "{}"],

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
+import { pollOf } from "../../src/core/duties/poll.ts";
 import type { Policy } from "../../src/core/policy.ts";
 import { nextStep, wakeAt } from "../../src/core/step.ts";
-import type { TaskRecord } from "../../src/core/record/task.ts";
+import { isOpen, type TaskRecord } from "../../src/core/record/task.ts";
 import {
   aCompletion,
   aPolicy,
@@ -64,6 +65,22 @@ describe("a poll", () => {
         submitted: null,
         purpose: "result",
       },
+    });
+  });
+
+  it("the request for a client's read of the job has the same data as a poll of the task, and is not urgent", () => {
+    const hinted = apply(attached, aHook(aCompletion()));
+    if (!isOpen(hinted)) throw new Error(`the task is ${hinted.status}`);
+    expect(nextStep(hinted, POLICY, NOW)).toMatchObject({ kind: "poll", poll: { isUrgent: true } });
+    expect(pollOf(hinted, UPSTREAM)).toEqual({
+      taskId: ID,
+      connection: CONNECTION,
+      job: JOB,
+      createdAt: NOW,
+      isUrgent: false,
+      customerKey: null,
+      submitted: null,
+      purpose: "result",
     });
   });
 

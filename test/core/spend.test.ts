@@ -22,6 +22,17 @@ it("what charges cost is what was charged, less what was refunded and released",
   expect(sumOf([])).toEqual(NOTHING);
 });
 
+it("the sum of what several days cost has the number of their charges and of their refunds", () => {
+  const spends = [aDay(1, 0), { ...aDay(2, 0), charges: 7, refunds: 3 }];
+  expect(sumOf(spends)).toEqual({
+    charged: 100,
+    refunded: 40,
+    released: 10,
+    charges: 9,
+    refunds: 4,
+  });
+});
+
 describe("the report of an account's days", () => {
   const days = [aDay(10, 100), aDay(12, -30), aDay(13, -7)];
 

@@ -92,6 +92,12 @@ describe("a result whose files were in the upstream's answer to a call", () => {
     expect(urlsOf(full)).toMatchObject({ 31: expect.stringContaining("/32/"), 32: VIDEO });
   });
 
+  it("a task takes all files of an answer that has 32 of them", () => {
+    const full = endedWith({ files: Array.from({ length: 32 }, () => PNG) });
+    expect(full.status).toBe("completed");
+    expect(full.outputs?.list).toHaveLength(32);
+  });
+
   it("an answer that is itself the output is its first and only file", () => {
     const spoken = endedWith({ files: [PNG], storedAnswer: WHOLE });
     expect(spoken.outputs).toMatchObject({ list: [{ number: 1 }], answer: WHOLE });

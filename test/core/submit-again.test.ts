@@ -351,6 +351,21 @@ describe("a task whose second job runs", () => {
     expect(ended.submission?.failedJobs).toHaveLength(2);
   });
 
+  it("fails as its second job did when this has failed too and the third member does not take the call in time, and has the first job among those that failed before", () => {
+    const error = { code: "upstream_error", message: "The second worker has crashed." };
+    const second = aPoll(aFailure("timeout", true, error), { job: OTHER_JOB });
+    const failed = step(aSecondTask(), second);
+    const ended = end(failed, { type: "submission_lost" }, QUEUE_ENDS_AT);
+    expect(JSON.parse(ended.body)).toMatchObject({ error });
+    expect(ended).toMatchObject({
+      failure: { category: "timeout" },
+      upstream: { connection: MEMBER_B, job: OTHER_JOB },
+      submission: { state: accepted(LATER) },
+    });
+    const earlier = ended.submission?.failedJobs?.map(({ connection, job }) => [connection, job]);
+    expect(earlier).toEqual([[MEMBER_A, JOB]]);
+  });
+
   it("is about the connection and the job of the second attempt, and forgets both jobs by name in the end", () => {
     const task = aSecondTask();
     expect(askedJobOf(task)).toEqual({ connection: POOL, job: OTHER_JOB });
