@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { OfferList } from "../../src/core/offers/offer-list.ts";
+import { isForCall, OfferList } from "../../src/core/offers/offer-list.ts";
 import type { Offer } from "../../src/core/offers/offer.ts";
 
 function anOffer(name: string, changes: Partial<Offer> = {}): Offer {
@@ -81,6 +81,38 @@ it("an offer that names both an account and tags of the account is listed once, 
   expect(offersOf([both])).toEqual([["both", { kind: "account" }]]);
 });
 
+it.each([
+  ["there are no offers", [], true],
+  [
+    "its offers are for others",
+    [anOffer("a", forAccounts("globex")), anOffer("b", forTags("us"))],
+    true,
+  ],
+  ["an offer names it", [anOffer("a", forAccounts("acme"))], false],
+  ["an offer names one of its tags", [anOffer("a", forTags("eu"))], false],
+  ["an offer is for all accounts", [anOffer("a"), anOffer("b", forAccounts("globex"))], false],
+])(
+  "whether an account has no offers at a connection is known without its requests: where %s",
+  (_where, offers, isEmpty) => {
+    expect(new OfferList(offers).offersAt("ark", ACME).isEmpty).toBe(isEmpty);
+  },
+);
+
+it.each([
+  ["there are no offers", [], false],
+  [
+    "offers are for all accounts, or name accounts",
+    [anOffer("a"), anOffer("b", forAccounts("acme"))],
+    false,
+  ],
+  ["one of several offers names a tag", [anOffer("a"), anOffer("b", forTags("eu"))], true],
+])(
+  "a list of offers states whether the tags of an account matter: where %s",
+  (_where, offers, hasTags) => {
+    expect(new OfferList(offers).hasTags).toBe(hasTags);
+  },
+);
+
 /** Returns the name of the first offer for a request at the connection `ark`; null when there is none. */
 function firstOf(offers: readonly Offer[], model: string | null, path = "/v1", buyer = ACME) {
   const placed = new OfferList(offers).offersAt("ark", buyer).at("connection", path);
@@ -141,7 +173,32 @@ it("the offers at a path state together whether all have a price, what the cheap
     limitedPointers: ["/a", "/a/b"],
   });
   expect(placedOf(own, anOffer("free"))).toMatchObject({ areAllPriced: false, leastCredits: 0 });
+  expect(placedOf(all, anOffer("free"))).toMatchObject({ areAllPriced: false, leastCredits: 0 });
   expect(placedOf()).toMatchObject({ isEmpty: true, areAllPriced: false, limitedPointers: [] });
+});
+
+it("the offers at a path are for the same accounts when all name the account, or all name the same tag, or all are for everyone; what has no offer for the path does not count", () => {
+  const own = anOffer("own", forAccounts("acme"));
+  const all = anOffer("all");
+  const elsewhere = anOffer("elsewhere", { path: "/v2" });
+  expect(placedOf(all, anOffer("other")).areForSameAccounts).toBe(true);
+  expect(placedOf(own, anOffer("own-2", forAccounts("acme")), elsewhere).areForSameAccounts).toBe(
+    true,
+  );
+  expect(placedOf(own, all).areForSameAccounts).toBe(false);
+  expect(
+    placedOf(anOffer("eu", forTags("eu")), anOffer("gold", forTags("gold"))).areForSameAccounts,
+  ).toBe(false);
+});
+
+it("an offer is for a call with the owner of its key, its path and one of its models", () => {
+  const offer = anOffer("a", { path: "/v1", models: ["m", "n*"] });
+  const call = { keyOwner: "connection", path: "/v1", model: "n-2" } as const;
+  expect(isForCall(offer, call)).toBe(true);
+  expect(isForCall(offer, { ...call, model: "m" })).toBe(true);
+  expect(isForCall(offer, { ...call, model: "o" })).toBe(false);
+  expect(isForCall(offer, { ...call, path: "/v2" })).toBe(false);
+  expect(isForCall(offer, { ...call, keyOwner: "customer" })).toBe(false);
 });
 
 it("an offer is found by its name, and no other", () => {
