@@ -16,7 +16,7 @@ it.each<[CallbackEvents, CallbackEvents]>([
   ],
   [["failed"], ["failed"]],
 ])(
-  "the events %j of which a receiver is told are stored in one order, as %j, so that a repeated registration may state them in another",
+  "the events of which a receiver is told have a fixed order, however they are stated: %j becomes %j",
   (stated, stored) => {
     expect(eventsInOrder(stated)).toEqual(stored);
   },

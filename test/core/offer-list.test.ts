@@ -82,36 +82,26 @@ it("an offer that names both an account and tags of the account is listed once, 
 });
 
 it.each([
-  ["there are no offers", [], true],
+  ["there are no offers", true, []],
   [
-    "its offers are for others",
-    [anOffer("a", forAccounts("globex")), anOffer("b", forTags("us"))],
+    "all offers are for others",
     true,
+    [anOffer("a", forAccounts("globex")), anOffer("b", forTags("us"))],
   ],
-  ["an offer names it", [anOffer("a", forAccounts("acme"))], false],
-  ["an offer names one of its tags", [anOffer("a", forTags("eu"))], false],
-  ["an offer is for all accounts", [anOffer("a"), anOffer("b", forAccounts("globex"))], false],
-])(
-  "whether an account has no offers at a connection is known without its requests: where %s",
-  (_where, offers, isEmpty) => {
-    expect(new OfferList(offers).offersAt("ark", ACME).isEmpty).toBe(isEmpty);
-  },
-);
+  ["an offer names the account", false, [anOffer("a", forAccounts("acme"))]],
+  ["an offer names one of its tags", false, [anOffer("a", forTags("eu"))]],
+  ["an offer is for all accounts", false, [anOffer("a"), anOffer("b", forAccounts("globex"))]],
+])("at a connection where %s, an account has no offers: %s", (_where, isEmpty, offers) => {
+  expect(new OfferList(offers).offersAt("ark", ACME).isEmpty).toBe(isEmpty);
+});
 
 it.each([
-  ["there are no offers", [], false],
-  [
-    "offers are for all accounts, or name accounts",
-    [anOffer("a"), anOffer("b", forAccounts("acme"))],
-    false,
-  ],
-  ["one of several offers names a tag", [anOffer("a"), anOffer("b", forTags("eu"))], true],
-])(
-  "a list of offers states whether the tags of an account matter: where %s",
-  (_where, offers, hasTags) => {
-    expect(new OfferList(offers).hasTags).toBe(hasTags);
-  },
-);
+  ["there are no offers", false, []],
+  ["no offer names a tag", false, [anOffer("a"), anOffer("b", forAccounts("acme"))]],
+  ["one of several offers names a tag", true, [anOffer("a"), anOffer("b", forTags("eu"))]],
+])("in a list of offers where %s, the tags of an account matter: %s", (_where, hasTags, offers) => {
+  expect(new OfferList(offers).hasTags).toBe(hasTags);
+});
 
 /** Returns the name of the first offer for a request at the connection `ark`; null when there is none. */
 function firstOf(offers: readonly Offer[], model: string | null, path = "/v1", buyer = ACME) {
@@ -177,19 +167,35 @@ it("the offers at a path state together whether all have a price, what the cheap
   expect(placedOf()).toMatchObject({ isEmpty: true, areAllPriced: false, limitedPointers: [] });
 });
 
-it("the offers at a path are for the same accounts when all name the account, or all name the same tag, or all are for everyone; what has no offer for the path does not count", () => {
-  const own = anOffer("own", forAccounts("acme"));
-  const all = anOffer("all");
-  const elsewhere = anOffer("elsewhere", { path: "/v2" });
-  expect(placedOf(all, anOffer("other")).areForSameAccounts).toBe(true);
-  expect(placedOf(own, anOffer("own-2", forAccounts("acme")), elsewhere).areForSameAccounts).toBe(
+it.each([
+  ["all are for everyone", true, [anOffer("a"), anOffer("b")]],
+  [
+    "all name the account",
     true,
-  );
-  expect(placedOf(own, all).areForSameAccounts).toBe(false);
-  expect(
-    placedOf(anOffer("eu", forTags("eu")), anOffer("gold", forTags("gold"))).areForSameAccounts,
-  ).toBe(false);
-});
+    [anOffer("a", forAccounts("acme")), anOffer("b", forAccounts("acme"))],
+  ],
+  [
+    "all name the account, and one for everyone is for another path",
+    true,
+    [anOffer("a", forAccounts("acme")), anOffer("b", { path: "/v2" })],
+  ],
+  [
+    "one names the account and one is for everyone",
+    false,
+    [anOffer("a", forAccounts("acme")), anOffer("b")],
+  ],
+  [
+    "they name different tags of the account",
+    false,
+    [anOffer("a", forTags("eu")), anOffer("b", forTags("gold"))],
+  ],
+  ["there are none", false, []],
+])(
+  "the offers at a path are for the same accounts, so that their lowest price may be told, when %s: %s",
+  (_when, areForSame, offers) => {
+    expect(placedOf(...offers).areForSameAccounts).toBe(areForSame);
+  },
+);
 
 it("an offer is for a call with the owner of its key, its path and one of its models", () => {
   const offer = anOffer("a", { path: "/v1", models: ["m", "n*"] });
