@@ -1,7 +1,12 @@
 import type { UpstreamResult } from "../../src/core/record/upstream.ts";
 import { describe, expect, it } from "vitest";
 import type { JsonObject } from "../../src/core/json.ts";
-import { callbackBody, errorCodeOf, sameResult } from "../../src/core/record/callback-body.ts";
+import {
+  callbackBody,
+  errorCodeOf,
+  sameResult,
+  urlsOf,
+} from "../../src/core/record/callback-body.ts";
 import { DAY_MS } from "../../src/core/time.ts";
 import { aCompletion, aFailure, aFinishedTask, ID, MODEL, NOW, NOW_S, VIDEO } from "./builders.ts";
 
@@ -131,6 +136,12 @@ describe("the error code of a body", () => {
     expect(errorCodeOf(callbackBody(identity, aFailure("too_long"), NOW))).toBe("too_long");
     expect(errorCodeOf(callbackBody(identity, aCompletion(), NOW))).toBe("unknown");
   });
+});
+
+it("urlsOf returns the links in a callback body in their order, and none for a task that has failed", () => {
+  const urls = [VIDEO, "http://b/"];
+  expect(urlsOf(callbackBody(identity, aCompletion({ urls }), NOW))).toEqual(urls);
+  expect(urlsOf(callbackBody(identity, aFailure(), NOW))).toEqual([]);
 });
 
 describe("sameResult", () => {

@@ -57,7 +57,7 @@ import {
   SUBMISSION_ID,
   withPrice,
 } from "./submission-builders.ts";
-import { anAttachment, JOB } from "./upstream-builders.ts";
+import { anAttachment, aProvidedRegistration, JOB } from "./upstream-builders.ts";
 
 const LATER = NOW + 3 * SECOND;
 const queued = aQueuedTask();
@@ -123,6 +123,10 @@ describe("the registration of a call whose caller does not wait", () => {
     ["of a caller who waits, by one who does not", aSendingTask(), again],
   ])("the repetition of a call that is %s is refused", (_state, task, event) => {
     expectRefused(task, event, "submission_running", LATER);
+  });
+
+  it("a registration without a submission under the id of a call is refused as a conflict", () => {
+    expectRefused(calling, aProvidedRegistration(), "task_exists", LATER);
   });
 
   it("the repetition of a call waits for the charge of its task, but not when the call will not be sent", () => {

@@ -198,7 +198,7 @@ describe("the upstream's answer to a cancellation", () => {
       expect(after).toMatchObject({
         status: "pending",
         version: NOW + 1,
-        cancellation: { state: answeredAs(state, 409) },
+        cancellation: { endsAt: null, state: answeredAs(state, 409) },
       });
       expect(nextStep(after, CANCELABLE, NOW)).toMatchObject({
         kind: "poll",

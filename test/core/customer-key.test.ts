@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { forgetCustomerKey } from "../../src/core/duties/customer-key-drop.ts";
 import { hookReportOf } from "../../src/core/events/hook-report.ts";
 import type { Policy } from "../../src/core/policy.ts";
+import { customerKeyNeededUntil } from "../../src/core/polls/customer-key-need.ts";
 import { sealedKeyOf } from "../../src/core/record/customer-key.ts";
 import { NOT_SERVED } from "../../src/core/record/refusal.ts";
 import type { OpenTask, TaskRecord, TerminalTask } from "../../src/core/record/task.ts";
@@ -50,6 +51,7 @@ import {
   newsAnswer,
   QUEUED,
   UNAUTHORIZED,
+  UPSTREAM,
 } from "./upstream-builders.ts";
 
 const LATER = NOW + MINUTE;
@@ -134,25 +136,33 @@ describe("a task with a customer's key", () => {
   });
 
   it("the job of a task with a customer's key is canceled with this key although the connection has none", () => {
-    const asked: boolean[] = [];
-    const isCancelable = (_job: object, hasCustomerKey: boolean) => {
-      asked.push(hasCustomerKey);
+    const asked: unknown[] = [];
+    const isCancelable = (job: object, hasCustomerKey: boolean) => {
+      asked.push([job, hasCustomerKey]);
       return hasCustomerKey;
     };
     const policy = aPolicy({ polls: new Map(), isCancelable });
     const task = apply(aCustomerTask(), { type: "cancel", isForced: false }, LATER, policy);
-    expect(asked).toEqual([true]);
+    expect(asked).toEqual([[UPSTREAM, true]]);
     expect(nextStep(task, policy, LATER)).toMatchObject({
       kind: "cancelJob",
       cancel: { job: JOB, customerKey: SEALED_KEY },
     });
   });
 
-  it("an order to cancel fails a task at once when no relay secret decrypts its customer's API key, because the relay cannot ask the upstream without the key", () => {
-    const policy = { ...withoutSecret(), isCancelable: () => true };
-    const task = apply(aCustomerTask(), { type: "cancel", isForced: false }, LATER, policy);
-    expect(task).toMatchObject({ status: "failed", cancellation: { state: { kind: "not_sent" } } });
-  });
+  it.each([
+    ["no relay secret decrypts its customer's API key", aCustomerTask(), withoutSecret()],
+    ["its customer's API key was deleted", aCustomerTask({ submission: withDroppedKey() }), POLICY],
+  ])(
+    "an order to cancel fails a task at once when %s, because the relay cannot ask the upstream without the key",
+    (_when, task, settings) => {
+      const policy = { ...settings, isCancelable: () => true };
+      expect(apply(task, { type: "cancel", isForced: false }, LATER, policy)).toMatchObject({
+        status: "failed",
+        cancellation: { state: { kind: "not_sent" } },
+      });
+    },
+  );
 
   it("when a submission has an unknown outcome and a hook has stated a job id, the relay polls this job with the customer's API key of the task", () => {
     const policy = aPolicy({
@@ -204,6 +214,15 @@ describe("the sealed key of a customer in a task", () => {
   it("no time is planned for the deletion of a customer's API key while the callback of its ended task is being sent", () => {
     const ended = apply(aCustomerTask(), aPollEnd(newsAnswer(aCompletion())), LATER);
     expect(forgetCustomerKey(ended, POLICY)).toBeNull();
+  });
+
+  it("a task needs the key of its customer while it is open and until its callback is delivered, and no more after that if its job is not polled any more", () => {
+    const ended = finish(aCustomerTask(), aPollEnd(newsAnswer(aCompletion())), LATER);
+    const settled = finish(ended, anEndAs(1, "delivered"), LATER + SECOND);
+    const times = [aCustomerTask(), ended, settled].map((task) =>
+      customerKeyNeededUntil(task, POLICY),
+    );
+    expect(times).toEqual([Infinity, Infinity, -Infinity]);
   });
 
   it("after a task has failed at its deadline, it stores its customer's API key until an hour after the job's last poll, which comes a day after the deadline", () => {

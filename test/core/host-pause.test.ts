@@ -1,7 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { hostLookWaitMs } from "../../src/core/backoff.ts";
 import type { TaskEvent } from "../../src/core/events/event.ts";
+import { readingNeeded } from "../../src/core/freshness.ts";
 import { pauseEnd } from "../../src/core/plans/callback-attempt-plan.ts";
+import { PAUSE_FRESHNESS } from "../../src/core/plans/host-pause.ts";
 import type { Policy } from "../../src/core/policy.ts";
 import { parseRecord } from "../../src/core/record/record-schema.ts";
 import type { TaskRecord } from "../../src/core/record/task.ts";
@@ -83,6 +85,19 @@ it.each([
 ] as const)("the end of the pause of a callback is right where %s", (_what, url, pause, until) => {
   expect(pauseEnd(url, { pausedHosts: new Map([pause]) }, NOW)).toBe(until);
 });
+
+it.each([
+  ["none", "less than 8 s", 8 * SECOND - 1],
+  ["beside", "8 s", 8 * SECOND],
+  ["beside", "less than 10 s", 10 * SECOND - 1],
+  ["wait", "10 s, so that no attempt starts later than that after the order", 10 * SECOND],
+] as const)(
+  "the reading of the paused hosts that an attempt needs is %s when their list is as old as %s",
+  (need, _age, ageMs) => {
+    const times = { readAt: NOW - ageMs, failedAt: null };
+    expect(readingNeeded(times, PAUSE_FRESHNESS, NOW)).toBe(need);
+  },
+);
 
 describe("while the receiver's host is paused", () => {
   it("the callback of a task that ends starts no attempt, and rests until the next look at the pause", () => {

@@ -25,6 +25,7 @@ import {
 } from "./builders.ts";
 import { aChargingTask } from "./credit-builders.ts";
 import { apply, expectUnchanged } from "./decisions.ts";
+import { aSubmission, knownOtherwise } from "./submission-builders.ts";
 import {
   aHook,
   aKeptHook,
@@ -63,6 +64,8 @@ function withKept(...keptHooks: OpenTask["tracking"]["keptHooks"]): OpenTask {
 }
 
 const success = withKept(aKeptHook(aCompletion()));
+/** A task that the relay has submitted, of whose job it has learned otherwise than by the upstream's answer. */
+const submitted = { ...success, submission: aSubmission({ state: knownOtherwise() }) };
 
 function asked(record: TaskRecord, answer: PollAnswer, job = JOB): TaskRecord {
   const end = aPollEnd(answer, { purpose: "kept_job", job, askedAt: deadlineAt });
@@ -191,6 +194,17 @@ describe("the deadline of a task to which no job was attached", () => {
     },
   );
 
+  it.each([
+    ["waits for a hook first if the relay has submitted the job", submitted, MINUTE],
+    ["waits for no hook if somebody else has submitted it", success, null],
+  ])(
+    "when a task's poll at its deadline attaches the running job whose id only a hook has stated, the next poll %s",
+    (_what, task, hookWaitMs) => {
+      const poll = { attachedAt: LATE, hookWaitMs };
+      expect(asked(task, newsAnswer(PROCESSING))).toMatchObject({ tracking: { poll } });
+    },
+  );
+
   it("when the upstream's rate limit refuses the poll of a job whose id only a hook has stated, the deadline of the task is extended once for another poll", () => {
     const record = asked(success, rateLimited());
     expect(record).toMatchObject({
@@ -226,6 +240,15 @@ describe("the deadline of a task to which no job was attached", () => {
       expect(nextStep(asked(one, answer), NAMING, LATE)).toEqual(DEADLINE_STEP);
     },
   );
+
+  it("a submitted task whose job is known only from a report and from a hook fails at its deadline when the answer to the poll of that job does not name the task", () => {
+    expect(nextStep(submitted, NAMING, deadlineAt)).toMatchObject({
+      poll: { purpose: "kept_job" },
+    });
+    const polled = asked(submitted, UNCLEAR);
+    expect(polled).toMatchObject({ submission: submitted.submission, tracking: { keptHooks: [] } });
+    expect(nextStep(polled, NAMING, LATE)).toEqual(DEADLINE_STEP);
+  });
 
   it("a hook that arrives after the deadline of its task is not stored, so that hooks with made-up jobs cannot delay the end of the task", () => {
     const hook = aHook(aCompletion(), { jobId: OTHER_JOB.id });

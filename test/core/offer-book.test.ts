@@ -70,6 +70,7 @@ const SECOND = 1000;
 it.each([
   ["wait", "that were never read", { readAt: null, failedAt: null }],
   ["wait", "that were never read, also just after a failure", { readAt: null, failedAt: NOW }],
+  ["none", "that were read just now", { readAt: NOW, failedAt: null }],
   ["none", "of less than 30 s", { readAt: NOW - 30 * SECOND + 1, failedAt: null }],
   ["beside", "of 30 s", { readAt: NOW - 30 * SECOND, failedAt: null }],
   ["beside", "of less than 60 s", { readAt: NOW - 60 * SECOND + 1, failedAt: null }],

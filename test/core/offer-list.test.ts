@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { OfferList } from "../../src/core/offers/offer-list.ts";
+import { isForCall, OfferList } from "../../src/core/offers/offer-list.ts";
 import type { Offer } from "../../src/core/offers/offer.ts";
 
 function anOffer(name: string, changes: Partial<Offer> = {}): Offer {
@@ -81,6 +81,28 @@ it("an offer that names both an account and tags of the account is listed once, 
   expect(offersOf([both])).toEqual([["both", { kind: "account" }]]);
 });
 
+it.each([
+  ["there are no offers", true, []],
+  [
+    "all offers are for others",
+    true,
+    [anOffer("a", forAccounts("globex")), anOffer("b", forTags("us"))],
+  ],
+  ["an offer names the account", false, [anOffer("a", forAccounts("acme"))]],
+  ["an offer names one of its tags", false, [anOffer("a", forTags("eu"))]],
+  ["an offer is for all accounts", false, [anOffer("a"), anOffer("b", forAccounts("globex"))]],
+])("at a connection where %s, an account has no offers: %s", (_where, isEmpty, offers) => {
+  expect(new OfferList(offers).offersAt("ark", ACME).isEmpty).toBe(isEmpty);
+});
+
+it.each([
+  ["there are no offers", false, []],
+  ["no offer names a tag", false, [anOffer("a"), anOffer("b", forAccounts("acme"))]],
+  ["one of several offers names a tag", true, [anOffer("a"), anOffer("b", forTags("eu"))]],
+])("in a list of offers where %s, the tags of an account matter: %s", (_where, hasTags, offers) => {
+  expect(new OfferList(offers).hasTags).toBe(hasTags);
+});
+
 /** Returns the name of the first offer for a request at the connection `ark`; null when there is none. */
 function firstOf(offers: readonly Offer[], model: string | null, path = "/v1", buyer = ACME) {
   const placed = new OfferList(offers).offersAt("ark", buyer).at("connection", path);
@@ -141,7 +163,48 @@ it("the offers at a path state together whether all have a price, what the cheap
     limitedPointers: ["/a", "/a/b"],
   });
   expect(placedOf(own, anOffer("free"))).toMatchObject({ areAllPriced: false, leastCredits: 0 });
+  expect(placedOf(all, anOffer("free"))).toMatchObject({ areAllPriced: false, leastCredits: 0 });
   expect(placedOf()).toMatchObject({ isEmpty: true, areAllPriced: false, limitedPointers: [] });
+});
+
+it.each([
+  ["all are for everyone", true, [anOffer("a"), anOffer("b")]],
+  [
+    "all name the account",
+    true,
+    [anOffer("a", forAccounts("acme")), anOffer("b", forAccounts("acme"))],
+  ],
+  [
+    "all name the account, and one for everyone is for another path",
+    true,
+    [anOffer("a", forAccounts("acme")), anOffer("b", { path: "/v2" })],
+  ],
+  [
+    "one names the account and one is for everyone",
+    false,
+    [anOffer("a", forAccounts("acme")), anOffer("b")],
+  ],
+  [
+    "they name different tags of the account",
+    false,
+    [anOffer("a", forTags("eu")), anOffer("b", forTags("gold"))],
+  ],
+  ["there are none", false, []],
+])(
+  "the offers at a path are for the same accounts, so that their lowest price may be told, when %s: %s",
+  (_when, areForSame, offers) => {
+    expect(placedOf(...offers).areForSameAccounts).toBe(areForSame);
+  },
+);
+
+it("an offer is for a call with the owner of its key, its path and one of its models", () => {
+  const offer = anOffer("a", { path: "/v1", models: ["m", "n*"] });
+  const call = { keyOwner: "connection", path: "/v1", model: "n-2" } as const;
+  expect(isForCall(offer, call)).toBe(true);
+  expect(isForCall(offer, { ...call, model: "m" })).toBe(true);
+  expect(isForCall(offer, { ...call, model: "o" })).toBe(false);
+  expect(isForCall(offer, { ...call, path: "/v2" })).toBe(false);
+  expect(isForCall(offer, { ...call, keyOwner: "customer" })).toBe(false);
 });
 
 it("an offer is found by its name, and no other", () => {

@@ -152,9 +152,19 @@ describe("the registration of a submission in queues", () => {
     const event = aSubmittedRegistration({ deadlineMs: HOUR }, { ...CALL, startByMs });
     expect(transition(null, event, POLICY, NOW)).toMatchObject({
       kind: "reject",
-      rejection: { code: "invalid_field", field: "/Relay-Start-By" },
+      rejection: {
+        code: "invalid_field",
+        field: "/Relay-Start-By",
+        message: "must be in the future, and not after the deadline of the task",
+      },
     });
     expect(apply(null, aSubmittedRegistration({ deadlineMs: HOUR }, CALL)).status).toBe("pending");
+  });
+
+  it("a call may wait until the deadline of its task", () => {
+    const start = { ...CALL, startByMs: NOW + HOUR };
+    const task = apply(null, aSubmittedRegistration({ deadlineMs: HOUR }, start));
+    expect(task.submission?.state).toEqual({ kind: "queued", failsAt: NOW + HOUR });
   });
 
   it("a call keeps the time until which it waits while its price is charged", () => {

@@ -117,6 +117,7 @@ describe("the same registration again", () => {
     parameters: { prompt: "a cat", size: { w: 1, h: 2 } },
     metadata: { a: 1, b: [1, 2] },
     deadlineAt: NOW + HOUR,
+    callbackEvents: ["completed"],
   });
   const record = apply(null, full);
 
@@ -125,7 +126,7 @@ describe("the same registration again", () => {
   });
 
   it("a registration that is sent again is recognised whatever the order of its JSON members is", () => {
-    const { callbackUrl, deadlineAt } = full.registration;
+    const { callbackUrl, deadlineAt, callbackEvents } = full.registration;
     const shuffled: RegisterEvent = {
       ...full,
       registration: {
@@ -133,6 +134,7 @@ describe("the same registration again", () => {
         metadata: { b: [1, 2], a: 1 },
         parameters: { size: { h: 2, w: 1 }, prompt: "a cat" },
         callbackUrl,
+        ...(callbackEvents && { callbackEvents }),
         provider: null,
         credits: null,
         accountId: "acme",
@@ -170,6 +172,10 @@ describe("the same registration again", () => {
       registration: { ...full.registration, credits: 1 },
     },
     callback_url: { ...full, registration: { ...full.registration, callbackUrl: URL_B } },
+    callback_events: {
+      ...full,
+      registration: { ...full.registration, callbackEvents: ["failed"] },
+    },
     parameters: { ...full, registration: { ...full.registration, parameters: { prompt: "dog" } } },
     metadata: { ...full, registration: { ...full.registration, metadata: { a: 1, b: [2, 1] } } },
     "metadata, which is now left out": {

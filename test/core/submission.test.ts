@@ -34,6 +34,7 @@ import { apply, expectRefused, expectUnchanged } from "./decisions.ts";
 import {
   accepted,
   aChargingSubmission,
+  aCustomerKey,
   anAcceptance,
   ANSWER,
   anUnknownOutcome,
@@ -536,8 +537,18 @@ const AWAITING = { waits_for: "hook", waits_until: NOW_S + POLICY.submitUnknownM
 describe("the view of a submitted task", () => {
   it.each([
     ["sending", sending, {}],
+    [
+      "sending",
+      aSendingTask({ submission: aSubmission({ customerKey: aCustomerKey() }) }),
+      { key: "customer" },
+    ],
     ["accepted", attached, { answered_at: NOW_S + 3, status_code: 200 }],
     ["unknown", anUnknownTask(), AWAITING],
+    [
+      "unknown",
+      anUnknownTask({}, { submission: aSubmission({ state: unknown(), isHookless: true }) }),
+      {},
+    ],
     [
       "unknown",
       anUnknownTask({ answeredAt: NOW + MINUTE, statusCode: 502 }),
@@ -562,6 +573,19 @@ describe("the view of a submitted task", () => {
       expect(viewOf(task, "account")).toMatchObject({ submission });
       expect(viewOf(task, "operator").submission).toEqual(submission);
       expect(viewOf(task, "link")).not.toHaveProperty("submission");
+    },
+  );
+
+  it.each([
+    ["an offer with its version", 7, { name: "video", version: 7 }],
+    ["an offer of the variable OFFERS, which has no version", null, { name: "video" }],
+  ])(
+    "only the operator sees by which offer the account has submitted a job: %s",
+    (_what, version, offer) => {
+      const submission = aSubmission({ offer: { name: "video", version } });
+      const task = aSendingTask({ submission });
+      expect(viewOf(task, "operator").submission.offer).toEqual(offer);
+      expect(viewOf(task, "account").submission).not.toHaveProperty("offer");
     },
   );
 

@@ -366,6 +366,15 @@ describe("a task whose second job runs", () => {
     expect(earlier).toEqual([[MEMBER_A, JOB]]);
   });
 
+  it("ignores late hooks about both jobs, and repeated reports that their attempts were accepted, when it has failed too", () => {
+    const failed = step(aSecondTask(), aPoll(aFailure(), { job: OTHER_JOB }));
+    for (const { id: jobId } of [JOB, OTHER_JOB]) {
+      expectUnchanged(failed, aSignedHook({ jobId }), LATER, SETTINGS, "ignored");
+    }
+    expectUnchanged(failed, aKeptAcceptance(), LATER, SETTINGS);
+    expectUnchanged(failed, aKeptAcceptance(2, [MEMBER_C], OTHER_JOB), LATER, SETTINGS);
+  });
+
   it("is about the connection and the job of the second attempt, and forgets both jobs by name in the end", () => {
     const task = aSecondTask();
     expect(askedJobOf(task)).toEqual({ connection: POOL, job: OTHER_JOB });

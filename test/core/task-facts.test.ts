@@ -55,18 +55,19 @@ it("taskFacts returns a null submission for a task that the relay has not submit
 });
 
 it.each([
-  ["queued", aQueued(), null, null, FAILS_AT],
-  ["unsent", aSending({ state: { kind: "unsent" } }), null, null, null],
-  ["sending", aSending(), null, null, SENDING_ENDS],
-  ["accepted", anAccepted(NOW + SECOND), NOW + SECOND, 200, null],
-  ["unknown", anUnknown(502), NOW + SECOND, 502, FAILS_AT],
+  ["queued", aQueued(), null, null, null, FAILS_AT],
+  ["unsent", aSending({ state: { kind: "unsent" } }), null, null, null, null],
+  ["sending", aSending(), NOW, null, null, SENDING_ENDS],
+  ["accepted", anAccepted(NOW + SECOND), NOW, NOW + SECOND, 200, null],
+  ["unknown", anUnknown(502), NOW, NOW + SECOND, 502, FAILS_AT],
 ] as const)(
-  "taskFacts returns, for an open task with a submission in the state %s, the time and status of the upstream's answer, and until when the task waits",
-  (state, submission, answeredAt, statusCode, waitsUntil) => {
+  "taskFacts returns, for an open task with a submission in the state %s, when its call was sent, the time and status of the upstream's answer, and until when the task waits",
+  (state, submission, sentAt, answeredAt, statusCode, waitsUntil) => {
+    const known = { state, sentAt, answeredAt, statusCode };
     const facts = taskFacts(anOpenTask({ submission }), "operator", POLICY);
-    expect(facts.submission).toMatchObject({ state, answeredAt, statusCode, waitsUntil });
+    expect(facts.submission).toMatchObject({ ...known, waitsUntil });
     const ended = taskFacts(aFinishedTask({ submission }), "operator", POLICY);
-    expect(ended.submission).toMatchObject({ state, answeredAt, statusCode, waitsUntil: null });
+    expect(ended.submission).toMatchObject({ ...known, waitsUntil: null });
   },
 );
 
@@ -83,4 +84,21 @@ it("taskFacts returns for a callback the values from which its request is made, 
     [2, URL_B],
     [3, URL_B],
   ]);
+});
+
+it("taskFacts returns the endpoint and the trace with which the request of a callback is made, and for each attempt the endpoint to which it went, if it was one", () => {
+  const present = { name: "present", secret: { id: "present-secret", generation: 2 } };
+  const past = { name: "past" };
+  const attempts = [
+    anAttempt({ url: URL_A, endpoint: past }),
+    anAttempt({ number: 2, url: URL_A }),
+    anAttempt({ number: 3, url: null }),
+  ];
+  const state = runningSince(NOW + HOUR, 4);
+  const callback = aCallback({ terms: { endpoint: present }, attempts, lastNumber: 4, state });
+  const trace = { parent: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01" };
+  const facts = taskFacts(aFinishedTask({ trace, callback }), "operator", POLICY);
+  expect(facts.callback?.message).toMatchObject({ endpoint: present, trace });
+  const endpoints = facts.callback?.attempts.map(({ endpoint }) => endpoint);
+  expect(endpoints).toEqual([past, undefined, present, present]);
 });
