@@ -40,4 +40,8 @@ describe("the report that a job has failed because of the operator's account at 
     const submission = aSubmission({ customerKey: aCustomerKey() });
     expect(faultAfter(anAttachedTask({}, { submission }), found)).toBeNull();
   });
+
+  it("is not made for a failure that only an unsigned hook claims", () => {
+    expect(faultAfter(anAttachedTask(), aHook(UNPAID))).toBeNull();
+  });
 });

@@ -196,8 +196,11 @@ describe("the deadline of a task whose job the relay can cancel", () => {
     expectUnchanged(task, last, ENDS_AT, CANCELABLE);
   });
 
-  it("while the relay is canceling a job because its task's deadline has come, a client's order to cancel the task changes nothing", () => {
-    expectUnchanged(canceling, { type: "cancel", isForced: false }, LATE, CANCELABLE);
+  it("while the relay is canceling a job because its task's deadline has come, a client's order to cancel the task changes nothing, also once the upstream has answered", () => {
+    const order = { type: "cancel", isForced: false } as const;
+    expectUnchanged(canceling, order, LATE, CANCELABLE);
+    const answered = apply(canceling, aCancelEnd("accepted"), LATE, CANCELABLE);
+    expectUnchanged(answered, order, LATE, CANCELABLE);
   });
 
   it("when a second job is attached to a task while the first is being canceled at the deadline, the relay cancels the second one instead", () => {

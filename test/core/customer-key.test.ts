@@ -225,6 +225,14 @@ describe("the sealed key of a customer in a task", () => {
     expect(times).toEqual([Infinity, Infinity, -Infinity]);
   });
 
+  it("a task that has ended is not woken when the relay loses the secret that decrypts its customer's API key, while an open task is", () => {
+    const open = aCustomerTask();
+    expect(wakeAt(open, withoutSecret())).toBeLessThan(wakeAt(open, POLICY));
+    const ended = apply(open, aPollEnd(newsAnswer(aCompletion())), LATER);
+    expect(wakeAt(ended, withoutSecret())).toBe(wakeAt(ended, POLICY));
+    expect(nextStep(ended, withoutSecret(), LATER)).toBeNull();
+  });
+
   it("after a task has failed at its deadline, it stores its customer's API key until an hour after the job's last poll, which comes a day after the deadline", () => {
     const task = aCustomerTask({ callbackUrl: null });
     const endedAt = task.deadlineAt;

@@ -152,6 +152,11 @@ describe("the deadline of a task to which no job was attached", () => {
       success,
       POLICY,
     ],
+    [
+      "a hook has stated a job id, but the provider's answers state only the creation of a job, and the relay has not submitted it",
+      success,
+      withLimits({ isCreationStated: true }),
+    ],
     ["a hook has stated a job id, but its provider cannot be polled", success, NO_KEY],
     ["a hook has stated a job id, but the relay is paused", success, paused],
     [

@@ -225,6 +225,13 @@ describe("the order to delete outputs", () => {
     expect(orderCopies(apply(late, answers(true, { deleted: [3] }), NOW + DAY), POLICY)).toBeNull();
   });
 
+  it("the order to delete an output does not name another whose copy is kept, because nothing is left to do for it", () => {
+    const copied = after(task, ends({ number: 1, state: KEPT }));
+    const deleted = apply(copied, { ...deletion, number: 3 }, NOW + 2 * MINUTE);
+    const order = orderCopies(deleted, POLICY)?.step(NOW).order;
+    expect(order).toMatchObject({ outputs: [], deleted: [3] });
+  });
+
   it("an output that was never copied, because the relay passes it on or its copy was given up, is deleted without an order", () => {
     const { outputs } = task;
     if (outputs === null) throw new Error("no outputs");

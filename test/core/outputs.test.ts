@@ -6,6 +6,7 @@ import {
   MAX_OUTPUT_URL_CHARS,
   MAX_OUTPUT_URLS,
 } from "../../src/core/record/upstream.ts";
+import { sourcesOf } from "../../src/core/record/callback-body.ts";
 import { areFetchedWithKey } from "../../src/core/record/outputs.ts";
 import { isTerminal, type TaskRecord } from "../../src/core/record/task.ts";
 import { outputPlaceOf } from "../../src/core/views/output-place.ts";
@@ -162,8 +163,9 @@ describe("the upstream's own links to outputs that the relay keeps", () => {
     },
   );
 
-  it("the upstream's own links to outputs are not shown separately when output.urls already has them", () => {
+  it("the upstream's own links to outputs are not shown separately when output.urls already has them, and are read from there", () => {
     expect(taskView(aFinishedTask(), "operator")).not.toContain("source_urls");
+    expect(sourcesOf(aFinishedTask())).toEqual([VIDEO]);
   });
 });
 

@@ -480,6 +480,7 @@ describe("the question whether a submission holds a place", () => {
     ["has ended", apply(sending, aResultAtOnce(aCompletion())), false, false],
     ["is withdrawn", apply(withPrice(asOpen(held)), aRefusal()), false, false],
     ["is in no queue", aQueuedTask(), false, false],
+    ["does not exist in a task that was only registered", anOpenTask(), false, false],
     ["does not exist", null, false, false],
   ])("a submission that %s holds a place only where it may use it", (_state, task, atA, atB) => {
     const names = [MEMBER_A, MEMBER_B, POOL];
@@ -501,9 +502,10 @@ describe("a task of a pool", () => {
   const hook = aSubmissionHook(aCompletion(), { connection: POOL });
   const accepted = apply(sending, anAcceptance(), LATER);
 
-  it("a refused hook of the pool is stored", () => {
+  it("a refused hook of the pool is stored, and one of the member alone is not", () => {
     const event = { type: "hook_refused", connection: POOL, reason: "bad_signature" } as const;
     expect(apply(sending, event, LATER)).toMatchObject({ tracking: { refusedHooks: [{}] } });
+    expectUnchanged(sending, { ...event, connection: MEMBER_A }, LATER);
   });
 
   it("a late hook is reported for the member", () => {

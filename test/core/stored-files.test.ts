@@ -40,6 +40,8 @@ const WEBP: StoredFile = { bytes: 70, mediaType: "image/webp" };
 const KEPT_PNG = { kind: "kept", ...PNG } as const;
 const SKELETON = { number: 0, contentType: "application/json", bytes: 90 } as const;
 const WHOLE = { number: 1, contentType: "audio/mpeg", bytes: 7 } as const;
+/** A link from which the relay must not fetch. */
+const PLAIN = "http://cdn.example.com/video.mp4";
 const calling = aCallingTask();
 
 type Result = Parameters<typeof aCompletion>[0];
@@ -107,6 +109,16 @@ describe("a result whose files were in the upstream's answer to a call", () => {
     const linked = endedWith({ urls: [VIDEO], storedAnswer: SKELETON });
     expect(linked.outputs).toMatchObject({ list: [{ number: 1, source: VIDEO }] });
     expect(areTaken(linked)).toBe(true);
+    const unlinked = endedWith({ urls: [PLAIN], storedAnswer: SKELETON });
+    expect([urlsOf(unlinked), unlinked.outputs]).toMatchObject([
+      [PLAIN],
+      { list: [], answer: SKELETON, order: { retryAt: LATER + MINUTE } },
+    ]);
+  });
+
+  it("a task has stored files if one of its outputs was in the answer, and none if all have links of the upstream", () => {
+    expect(areTaken(endedWith({ files: [PNG], urls: [VIDEO] }))).toBe(true);
+    expect(areTaken(endedWith({ urls: [VIDEO] }))).toBe(false);
   });
 
   it("readers see the files as kept, with size and type, and the operator the upstream's links of the others", () => {

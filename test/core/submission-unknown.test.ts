@@ -14,6 +14,7 @@ import { rowOf } from "../../src/core/views/index-row.ts";
 import { taskView } from "../../src/core/views/task-view.ts";
 import {
   aCompletion,
+  anOpenTask,
   aPolicy,
   CONNECTION,
   DAY,
@@ -111,7 +112,8 @@ describe("a submission whose outcome is unknown", () => {
   it("a task whose submission is of unknown outcome fails after SUBMIT_UNKNOWN_MINUTES with submit_unknown and the category timeout", () => {
     expect(nextStep(silent, STATING, FAILS_AT - 1)).toBeNull();
     expect(nextStep(silent, STATING, FAILS_AT)).toEqual(LOST_STEP);
-    expect(JSON.parse(lost.body)).toMatchObject({ error: { code: "submit_unknown" } });
+    const message = "It is not known whether the upstream has started the job.";
+    expect(JSON.parse(lost.body)).toMatchObject({ error: { code: "submit_unknown", message } });
     expect(lost).toMatchObject({
       status: "failed",
       failure: { category: "timeout", retryable: true },
@@ -143,6 +145,7 @@ describe("a submission whose outcome is unknown", () => {
       FAILS_AT,
     ],
     ["the task has ended meanwhile", lost, FAILS_AT],
+    ["the relay has not submitted the task", anOpenTask(), FAILS_AT],
     ["there is no task", null, FAILS_AT],
   ])("a task does not fail with submit_unknown when %s", (_why, task, at) => {
     expectUnchanged(task, { type: "submission_lost" }, at);
@@ -297,7 +300,7 @@ describe("an upstream's answer that comes after the outcome of a submission coun
         credits: credits(refunding(LATER)),
         submission: { state: { answeredAt: LATER, statusCode, refusal } },
       });
-      const shown = { status_code: statusCode, refusal };
+      const shown = { state: "unknown", status_code: statusCode, refusal };
       expect(JSON.parse(taskView(ended, "operator"))).toMatchObject({ submission: shown });
       const { submission } = JSON.parse(taskView(ended, "account"));
       expect(submission).not.toHaveProperty("refusal");
@@ -616,8 +619,9 @@ describe("what arrives after a task has failed with submit_unknown", () => {
 
   it("after a task failed with submit_unknown, an answer to the submission that contains a successful result is reported to the operator at once", () => {
     const policy = stating({ isOperatorNotified: true });
-    const told = finished(transition(lost, aResultAtOnce(aCompletion()), policy, at));
-    expect(told).toMatchObject({
+    const decision = transition(lost, aResultAtOnce(aCompletion()), policy, at);
+    expect(decision).toMatchObject({ note: "late_result" });
+    expect(finished(decision)).toMatchObject({
       status: "failed",
       body: lost.body,
       late: { resultAt: at },
@@ -670,3 +674,20 @@ it("when a hook has ended a task before the answer to its submission comes, the 
   expect([known.status, known.body]).toEqual([ended.status, ended.body]);
   expectUnchanged(known, anAcceptance(), LATER + 2 * SECOND);
 });
+
+it.each([
+  ["of 2 KB is stored", { ...ANSWER, body: "x".repeat(2_048) }, true],
+  ["above 2 KB is not stored", { ...ANSWER, body: "x".repeat(2_049) }, false],
+  ["that its sender has found too long leaves nothing to store", null, false],
+])(
+  "when a hook has ended a task before the answer to its submission comes, an answer %s",
+  (_what, answer, isStored) => {
+    const hook = aSubmissionHook(aCompletion(), { isSigned: true });
+    const ended = apply(aSendingTask(), hook, LATER, STATING);
+    const known = apply(ended, aResultAtOnce(aCompletion(), JOB, answer), LATER + SECOND);
+    expect(known.submission).toMatchObject({
+      state: accepted(LATER + SECOND),
+      answer: isStored ? answer : null,
+    });
+  },
+);

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { SubmitEndedEvent, TaskEvent } from "../../src/core/events/event.ts";
+import { passedAnswerMs } from "../../src/core/record/submission.ts";
 import { isOpen, type TaskRecord } from "../../src/core/record/task.ts";
 import { nextStep, wakeAt } from "../../src/core/step.ts";
 import { transition } from "../../src/core/transition.ts";
@@ -90,6 +91,36 @@ describe("the registration of a task that the relay submits itself", () => {
     expect(wakeAt(task, POLICY)).toBe(SENDING_ENDS_AT);
     const quick = apply(null, aSubmittedRegistration(), NOW, aPolicy({ submitTimeoutMs: SECOND }));
     expect(quick.submission?.state).toEqual({ kind: "sending", endsAt: NOW + 11 * SECOND });
+  });
+
+  it.each([
+    [90, 600],
+    [600, 90],
+  ])(
+    'a submission whose answer is passed on is "sending" for 600 s, the longer of SUBMIT_TIMEOUT_S (%i) and ASYNC_TIMEOUT_S (%i), and three minutes more, in which a slow caller may read and files are stored',
+    (submitS, asyncS) => {
+      const times = { submitTimeoutMs: submitS * SECOND, asyncTimeoutMs: asyncS * SECOND };
+      expect(passedAnswerMs(times)).toBe(12 * MINUTE);
+      const policy = aPolicy(times);
+      const state = { kind: "sending", endsAt: NOW + 13 * MINUTE };
+      const passed = apply(null, aSubmittedRegistration({}, { isPassedOn: true }), NOW, policy);
+      expect(passed.submission).toMatchObject({ isPassedOn: true, state });
+      const charging = apply(
+        null,
+        aPricedSubmission({}, { isPassedOn: true }),
+        NOW - MINUTE,
+        policy,
+      );
+      expect(apply(charging, aChargeEnd(), NOW, policy).submission).toMatchObject({ state });
+    },
+  );
+
+  it("a submission of an account keeps the version of the offer that has priced it, which is shown to the operator alone", () => {
+    const offer = { name: "video", version: 3 };
+    const task = apply(null, aSubmittedRegistration({}, { offer }));
+    expect(task.submission).toEqual(aSubmission({ offer }));
+    expect(viewOf(task, "operator")).toMatchObject({ submission: { offer } });
+    expect(viewOf(task, "account").submission).not.toHaveProperty("offer");
   });
 
   it('a registration that is sent again while its submission is "sending" is refused with submission_running, even under another submission id', () => {
@@ -303,7 +334,7 @@ describe("a submission that the upstream has accepted", () => {
     ["683 times the first three-byte character", "\u0800".repeat(683), false],
     ["2 KB of the last three-byte character and two bytes", `${"\uffff".repeat(682)}xx`, true],
     ["2 KB of the first four-byte character", "\u{10000}".repeat(512), true],
-    ["2 KB of four-byte characters and a byte", `${"🦊".repeat(512)}x`, false],
+    ["2 KB of the first four-byte character and a byte", `${"\u{10000}".repeat(512)}x`, false],
   ])(
     "the upstream's answer to a submission is stored for callers that repeat it; an answer of %s is still stored after the task is settled: %s",
     (_what, body, isKept) => {
@@ -328,7 +359,7 @@ describe("a submission that was refused, or not sent", () => {
       status: "failed",
       credits: credits(refunding(LATER)),
       callback: { state: { kind: "held" } },
-      submission: { answer: ANSWER, state: { statusCode: 429, refusal: "busy" } },
+      submission: { answer: ANSWER, state: { statusCode: 429, refusal: "busy", askAt: null } },
     });
     expect(apply(priced, { ...NOT_SENT, isTaskKnown: true }, LATER)).toMatchObject({
       status: "failed",

@@ -26,10 +26,12 @@ import {
 import { afterwards, apply, expectUnchanged, finish } from "./decisions.ts";
 import {
   accepted,
+  aCallStart,
   anAcceptance,
   ANSWER,
   anAttemptStart,
   anUnknownOutcome,
+  aQueuedTask,
   aRefusal,
   aRefusedCall,
   aStay,
@@ -206,7 +208,16 @@ describe("a job that has failed while its call is kept for further members of th
     const sent = apply(aWaitingTask(), anAttemptStart(), NOW, SETTINGS);
     const task = apply(sent, { ...anAcceptance(), attempt: 1, further: [] }, NOW, SETTINGS);
     expect(task.submission).not.toHaveProperty("further");
+    const ended = end(task, aPoll());
+    expect(ended.status).toBe("failed");
+    expect(keptCallToTell(task, ended)).toBeNull();
+    expect(ask(task)).toEqual({ kind: "gone" });
+  });
+
+  it("ends the task when the submission is in no queue, in which its call could wait for another member", () => {
+    const task = step(step(aQueuedTask(), aCallStart()), aKeptAcceptance());
     expect(end(task, aPoll()).status).toBe("failed");
+    expect(ask(task)).toEqual({ kind: "gone" });
   });
 
   it.each<[string, TaskRecord, number, typeof JOB]>([
@@ -450,6 +461,17 @@ describe("what the object of a kept call does next", () => {
     const busy = step(sent, aRefusedCall({ attempt: 2, connection: MEMBER_B }));
     expect(ask(busy, 2)).toEqual({ kind: "gone" });
     expect(followUpOf(aRunningTask(), OTHER_SUBMISSION_ID, 1, LATER)).toEqual({ kind: "gone" });
+    expect(ask(anOpenTask())).toEqual({ kind: "gone" });
+  });
+
+  it("is to forget it when the attempt was refused, and the job of the next one runs", () => {
+    const sent = step(
+      aWaitingTask({}, { stay: aStay({ connections: MEMBERS }) }),
+      anAttemptStart(),
+    );
+    const next = step(step(sent, aRefusedCall()), anAttemptStart(2, MEMBER_B));
+    const task = step(next, aKeptAcceptance(2, [MEMBER_C]));
+    expect([ask(task, 1), ask(task, 2)]).toEqual([{ kind: "gone" }, { kind: "keep" }]);
   });
 
   it("is asked for at once when the job has failed or the task has ended, and at no other change", () => {

@@ -70,7 +70,7 @@ describe("the trace context of a request", () => {
 
   it("a trace context becomes the two headers in which it came, and its trace id can be read", () => {
     expect(traceHeaders(TRACE)).toEqual({ traceparent: PARENT, tracestate: TRACE.state });
-    expect(traceHeaders({ parent: PARENT })).toEqual({ traceparent: PARENT });
+    expect(traceHeaders({ parent: PARENT })).toStrictEqual({ traceparent: PARENT });
     expect(traceHeaders(undefined)).toEqual({});
     expect(traceIdOf(TRACE)).toBe(TRACE_ID);
   });
