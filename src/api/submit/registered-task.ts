@@ -1,8 +1,11 @@
 import type { Applied, SubmissionReply, TaskReply } from "../../objects/task/reply.ts";
+import { unavailable } from "../http/object-call.ts";
 import { requireUnusedKey } from "../tasks/register-task.ts";
 import { accepted, taskClient } from "../tasks/task-client.ts";
 import { bringRemembered } from "./bring-outcome.ts";
 import type { SubmissionPlan, SubmitCall } from "./submission-plan.ts";
+
+const NOT_RECORDED = "The task's object has not recorded this submission, so nothing was sent.";
 
 /** The task of a submission after its registration. */
 export interface RegisteredTask {
@@ -19,7 +22,7 @@ export interface RegisteredTask {
  * @throws Problem when the task's object refuses the registration, or could not be reached.
  */
 export async function registeredTask(
-  { event, isNamedByKey }: SubmissionPlan,
+  { event, submissionId, isNamedByKey }: SubmissionPlan,
   submitCall: SubmitCall,
   onUnknown: () => unknown,
 ): Promise<RegisteredTask> {
@@ -33,7 +36,11 @@ export async function registeredTask(
     });
   if (isNamedByKey) requireUnusedKey(applied);
   const { isNew, task } = accepted(applied);
-  return { task, isNew, submission: submissionOf(applied) };
+  const submission = submissionOf(applied);
+  if (isNew && submission?.id !== submissionId) {
+    throw unavailable(NOT_RECORDED, "earlier_release");
+  }
+  return { task, isNew, submission };
 }
 
 function submissionOf(applied: Applied): SubmissionReply | null {
