@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { pollOf } from "../../src/core/duties/poll.ts";
+import { type Poll, pollOf } from "../../src/core/duties/poll.ts";
 import type { Policy } from "../../src/core/policy.ts";
 import { nextStep, wakeAt } from "../../src/core/step.ts";
 import { isOpen, type TaskRecord } from "../../src/core/record/task.ts";
@@ -49,22 +49,25 @@ function pollTimes(task: TaskRecord, count: number, from: number): readonly numb
   return times.map((at) => at - NOW);
 }
 
+/** A poll of the attached job that is not urgent. */
+const POLL: Poll = {
+  taskId: ID,
+  connection: CONNECTION,
+  job: JOB,
+  createdAt: NOW,
+  isUrgent: false,
+  customerKey: null,
+  submitted: null,
+  purpose: "result",
+};
+
 describe("a poll", () => {
   it("the poll of a task is due exactly at its planned time, and has the task's id, the connection, the job and whether the poll is urgent", () => {
     expect(wakeAt(attached, POLICY)).toBe(FIRST_POLL);
     expect(nextStep(attached, POLICY, FIRST_POLL - 1)).toBeNull();
     expect(nextStep(attached, POLICY, FIRST_POLL)).toEqual({
       kind: "poll",
-      poll: {
-        taskId: ID,
-        connection: CONNECTION,
-        job: JOB,
-        createdAt: NOW,
-        isUrgent: false,
-        customerKey: null,
-        submitted: null,
-        purpose: "result",
-      },
+      poll: POLL,
     });
   });
 
@@ -72,16 +75,7 @@ describe("a poll", () => {
     const hinted = apply(attached, aHook(aCompletion()));
     if (!isOpen(hinted)) throw new Error(`the task is ${hinted.status}`);
     expect(nextStep(hinted, POLICY, NOW)).toMatchObject({ kind: "poll", poll: { isUrgent: true } });
-    expect(pollOf(hinted, UPSTREAM)).toEqual({
-      taskId: ID,
-      connection: CONNECTION,
-      job: JOB,
-      createdAt: NOW,
-      isUrgent: false,
-      customerKey: null,
-      submitted: null,
-      purpose: "result",
-    });
+    expect(pollOf(hinted, UPSTREAM)).toEqual(POLL);
   });
 
   it("a poll is planned when the registration already names the upstream job", () => {

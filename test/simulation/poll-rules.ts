@@ -179,8 +179,8 @@ export function isForPoll(
   // A hook that has postponed the next poll since the alarm was set leaves the alarm as it is.
   const isPostponed = (plan.postponedTo ?? 0) >= armedAt + 2 * MINUTE;
   const turnAt = isDeferred ? lastPoll.retryAt : -Infinity;
-  // The first poll of a job that was attached since the deferral keeps its planned time.
   const isReplaced = isDeferred && isReplacedByRead(record, setting, readAt, lastPoll.deferredAt);
+  // The first poll of a job that was attached since the deferral keeps its planned time.
   const isTurn = isDeferred && lastPoll.isOfAttachedJob && !isPostponed && !isReplaced;
   const pollAt = Math.min(isTurn ? turnAt : Math.max(plannedAt, turnAt), endAt);
   // Neither does an answer that has named a longer wait since then, nor the gap after the last poll, which counts only

@@ -49,7 +49,7 @@ const JURISDICTION_KEY = "jurisdiction";
 
 export interface AccountState extends Profile {
   readonly balance: number;
-  /** What the charges of the present month (UTC) cost, in credits. */
+  /** Cost of the charges of the present month (UTC), in credits. */
   readonly monthSpent: number;
 }
 
