@@ -2,6 +2,7 @@ import type { Post } from "../../harness/receiver.ts";
 import { resultOf } from "../caller.ts";
 import { countOf, type Entry, ledgerFaults } from "../ledger.ts";
 import { linkOf } from "../submissions/recording.ts";
+import type { FinalAnswer } from "../submissions/submitting.ts";
 import { type Finding, present, strangeIn } from "../witnessed.ts";
 import { MEMBERS, PLACES } from "./orders.ts";
 import type { Evidence, QueuedSubmit, Recording } from "./recording.ts";
@@ -22,7 +23,7 @@ export function faultsIn(recording: Recording): readonly string[] {
   return [
     ...limitFaults(recording),
     ...evidence.flatMap((each) => {
-      return orderFaults(each, entries.get(each.answer?.taskId) ?? [], genuine);
+      return orderFaults(each, entries.get(each.taskId) ?? [], genuine);
     }),
     ...leftFaults(recording),
     ...accountFaults(recording),
@@ -44,11 +45,12 @@ function orderFaults(
   entries: readonly Entry[],
   genuine: ReadonlySet<Post>,
 ): readonly string[] {
-  const { order, answer, submits, task, posts } = evidence;
+  const { order, taskId, answer, submits, task, posts } = evidence;
   const result = task === null ? null : resultOf(task);
   const findings: readonly Finding[] = [
     ["no final answer", answer === null],
     [`a ${answer?.status} answer`, answer !== null && !ANSWERS.includes(answer.status)],
+    ["the id of another task", answer !== null && hasTask(answer) && answer.taskId !== taskId],
     ...submitFaults(evidence),
     ...endFaults(evidence, result),
     ...callbackFaults(evidence, result),
@@ -56,10 +58,11 @@ function orderFaults(
     ["not charged exactly once", netCharges(entries) !== (isPaid(result) ? 1 : 0)],
   ];
   const known = `${answer?.status ?? "no"} answer, ${submits.length} submits, ${order.conduct.answer}, ${result}`;
-  const about = `${order.prompt} to ${order.via} (${answer?.taskId}: ${known})`;
+  const about = `${order.prompt} to ${order.via} (${taskId}: ${known})`;
   return present(findings).map((fault) => `${about}: ${fault}`);
 }
 
+const hasTask = ({ status }: FinalAnswer) => !WITHOUT_TASK.includes(status);
 const isStarted = ({ jobId }: QueuedSubmit) => jobId !== null;
 
 /** Checks that a job was started once at most, and that only a refused call was followed by another one. */
@@ -77,7 +80,7 @@ function submitFaults({ order, submits }: Evidence): readonly Finding[] {
 /** Checks that the task has ended, in a way that what the upstream knows permits. */
 function endFaults(evidence: Evidence, result: string | null): readonly Finding[] {
   const { answer, task, submits } = evidence;
-  const isWithout = answer !== null && WITHOUT_TASK.includes(answer.status);
+  const isWithout = answer !== null && !hasTask(answer);
   const hasJob = submits.some(isStarted);
   if (task === null) return [["lost", !isWithout || hasJob]];
   return [
@@ -114,12 +117,12 @@ function mayFail({ order, submits }: Evidence, hasJob: boolean, code: string): b
 }
 
 /** Checks that each task has one callback: the same result in each attempt, and one that has arrived. */
-function callbackFaults({ posts, answer, task }: Evidence, result: string | null): Finding[] {
+function callbackFaults({ posts, taskId, task }: Evidence, result: string | null): Finding[] {
   const attempts = task?.callback.attempts ?? [];
   const cutOff = attempts.filter(({ outcome }) => outcome !== "delivered").length;
   const arrived = posts.filter((post) => post.answeredStatus === 200).length;
   const isOther = ({ body, headers }: Post) =>
-    resultOf(JSON.parse(body)) !== result || headers["x-task-id"] !== answer?.taskId;
+    resultOf(JSON.parse(body)) !== result || headers["x-task-id"] !== taskId;
   return [
     ["no callback", task !== null && arrived === 0],
     ["another callback than the result", posts.some(isOther)],
@@ -146,7 +149,7 @@ function netCharges(entries: readonly Entry[]): number {
 
 /** Checks that every credit is accounted for: granted, or charged for a completed task at the price, or refunded. */
 function accountFaults({ ledgers, evidence, grant, price }: Recording): readonly string[] {
-  const taskIds = new Set(evidence.map(({ answer }) => answer?.taskId));
+  const taskIds = new Set(evidence.map(({ taskId }) => taskId));
   const isOrdered = ({ kind, amount, task_id: id }: Entry) =>
     kind === "grant" ? amount === grant : amount === price && id !== undefined && taskIds.has(id);
   return ledgers.flatMap((ledger) => {

@@ -1,3 +1,4 @@
+import { idOfKey } from "../../../../src/api/tasks/idempotency-key.ts";
 import { seeded } from "../../../simulation/random.ts";
 import type { Conduct } from "../../submit/fake-ark.ts";
 
@@ -85,4 +86,9 @@ function conductOf(random: () => number): Conduct {
     isFailed: end < FAILED_SHARE,
     sendsHooks: hooks < HOOKS_SHARE,
   };
+}
+
+/** Returns the id of the task of an order, which the relay derives from the account and the `Idempotency-Key`. */
+export function taskIdOf({ account, key }: Order): Promise<string> {
+  return idOfKey("account", `${account}\n${key}`);
 }

@@ -108,6 +108,13 @@ export const PLANTED_FAULTS: readonly PlantedFault<Recording>[] = [
     plant: inOneOrder((each) => ({ ...each, answer: null })),
   },
   {
+    what: "an answer that names the task of another order",
+    fault: "the id of another task",
+    plant: inOneTask("completed", ({ answer }) => ({
+      answer: answer === null ? null : { ...answer, taskId: "other" },
+    })),
+  },
+  {
     what: "a callback that never arrived",
     fault: "no callback",
     plant: inOneTask("completed", () => ({ posts: [] })),

@@ -19,6 +19,8 @@ export interface QueuedSubmit extends Submit {
 /** Everything recorded about an order: by its client, the upstream, the relay and the receiver. */
 export interface Evidence {
   readonly order: Order;
+  /** Id of its task. The last answer does not name it when no place was free. */
+  readonly taskId: string;
   /** Null when the client never got a final answer. */
   readonly answer: FinalAnswer | null;
   /** Status of the last answer to the order to cancel. Null when there was no such order, or no answer. */

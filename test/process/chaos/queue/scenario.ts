@@ -14,7 +14,6 @@ import { countOf, type Entry, openAccount, readLedger } from "../ledger.ts";
 import { quiescence } from "../quiescence.ts";
 import type { Recorded, Scenario } from "../scenario.ts";
 import { linkOf, SubmittedTask } from "../submissions/recording.ts";
-import type { FinalAnswer } from "../submissions/submitting.ts";
 import { GenuinePosts, strangePathsOf } from "../witnessed.ts";
 import { type Outcome, outcomeOf } from "./clients.ts";
 import { faultsIn } from "./judge.ts";
@@ -26,6 +25,7 @@ import {
   orderOf,
   PLACES,
   POOL,
+  taskIdOf,
 } from "./orders.ts";
 import { PLANTED_FAULTS } from "./planted.ts";
 import { type Evidence, leftRows, type QueuedSubmit, type Recording } from "./recording.ts";
@@ -146,12 +146,16 @@ async function record(
   const submits = Map.groupBy(ark.submits, ({ prompt }) => prompt);
   const evidence = await pMap(
     outcomes,
-    async (outcome): Promise<Evidence> => ({
-      ...outcome,
-      submits: (submits.get(outcome.order.prompt) ?? []).map(withConnection),
-      task: await readTask(relay, outcome.answer),
-      posts: postsAt.get(outcome.order.path) ?? [],
-    }),
+    async (outcome): Promise<Evidence> => {
+      const taskId = await taskIdOf(outcome.order);
+      return {
+        ...outcome,
+        taskId,
+        submits: (submits.get(outcome.order.prompt) ?? []).map(withConnection),
+        task: await readTask(relay, taskId),
+        posts: postsAt.get(outcome.order.path) ?? [],
+      };
+    },
     { concurrency: READS_AT_ONCE },
   );
   const recording: Recording = {
@@ -173,7 +177,7 @@ async function record(
     recording.ledgers.flatMap((ledger) => ledger.entries),
     ({ task_id }) => task_id,
   );
-  for (const each of evidence) addOrder(counters, each, entries.get(each.answer?.taskId) ?? []);
+  for (const each of evidence) addOrder(counters, each, entries.get(each.taskId) ?? []);
   for (const [name, most] of recording.mostInFlight) counters.add(`most in flight: ${name}`, most);
   return { recording, counters };
 }
@@ -255,13 +259,9 @@ function momentsToKill(ark: FakeArk, random: () => number) {
   };
 }
 
-/** Reads the task that an answer names; null when there is none. */
-async function readTask(
-  { client }: Workerd,
-  answer: FinalAnswer | null,
-): Promise<Evidence["task"]> {
-  if (answer === null) return null;
-  const { status, json } = await client.ask("GET", `/v1/tasks/${answer.taskId}`);
+/** Reads a task; null when there is none. */
+async function readTask({ client }: Workerd, taskId: string): Promise<Evidence["task"]> {
+  const { status, json } = await client.ask("GET", `/v1/tasks/${taskId}`);
   return status === 404 ? null : SubmittedTask.parse(json);
 }
 
