@@ -113,7 +113,7 @@ export function liveSection(
   return `
 ${LIVE_TITLE}
 
-The relay on released workerd and a fake upstream that sends no hooks, both on one machine with ${availableParallelism()} cores; begun ${startedAt.toISOString()}, load averages at the end ${loads}. ${titleOf(durations)}. The lateness lasts until the callback has arrived.
+The relay on released workerd and a stand-in upstream that sends no hooks, both on one machine with ${availableParallelism()} cores; begun ${startedAt.toISOString()}, load averages at the end ${loads}. ${titleOf(durations)}. The lateness lasts until the callback has arrived.
 
 ${table(rows)}
 

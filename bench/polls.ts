@@ -13,7 +13,7 @@ import { CONTENDERS } from "./polls-simulation.ts";
 import { judged } from "./polls-targets.ts";
 
 // Measures how late polls find the results of jobs: `node bench/polls.ts`, about 5 minutes. Simulates the
-// cadence, then runs the relay against a fake upstream without hooks. Writes `POLLS.md` and `polls.svg`.
+// cadence, then runs the relay against a stand-in upstream without hooks. Writes `POLLS.md` and `polls.svg`.
 // Options: `--quick` (simulates only and keeps the figures of the last live run), `--jobs`, `--at-once`
 // (numbers of jobs), `--seed`, `--storage` (a directory; by default tmpfs where there is one).
 

@@ -54,7 +54,7 @@ const SETTINGS = `- Relay: plain workerd, one attempt gives up after 10 s.
 /** Figures of servers that `npm run bench:outage` does not start; they were measured once by hand. */
 const OTHERS = `## Other servers
 
-Not measured by the command. The first four were measured with the load above on 2026-11-21, on two cores, with everything on one disk.
+Not measured by the command. These four were measured with the load above on 2026-11-21, on two cores, with everything on one disk.
 
 | server | settings | p50 | p99 | missing of 1,200 |
 | --- | --- | ---: | ---: | ---: |

@@ -347,7 +347,7 @@ function callsTable(): string {
     "",
     `- Counted: ${objectRequests} requests and alarms of objects (one more where the receiver is slow, as it is in the table), ${rowsWritten} rows, ${stored} objects written to R2 (the answer without its picture, and the picture) and ${bucketReads} read.`,
     `- A body of 1 MiB or more adds ${rowsOnce} rows, and ${rowsPerMib} for each MiB: a form of 20 MiB ${money(perMillion({ rowsWritten: rowsOf20Mib }))}. No byte of it is in memory while the upstream works ([bench](../bench/README.md#memory-of-open-calls)).`,
-    `- A second of the upstream costs ${money(perMillion({ durationGbS: OBJECT_GB }))}, because the object of the call is awake: it is what makes slow calls dear.`,
+    `- A second of the upstream costs ${money(perMillion({ durationGbS: OBJECT_GB }))}, because the object of the call is awake: this makes slow calls expensive.`,
   ].join("\n");
 }
 

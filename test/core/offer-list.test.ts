@@ -99,9 +99,12 @@ it.each([
   ["there are no offers", false, []],
   ["no offer names a tag", false, [anOffer("a"), anOffer("b", forAccounts("acme"))]],
   ["one of several offers names a tag", true, [anOffer("a"), anOffer("b", forTags("eu"))]],
-])("in a list of offers where %s, the tags of an account matter: %s", (_where, hasTags, offers) => {
-  expect(new OfferList(offers).hasTags).toBe(hasTags);
-});
+])(
+  "in a list of offers where %s, the tags of an account can decide which offers it has: %s",
+  (_where, hasTags, offers) => {
+    expect(new OfferList(offers).hasTags).toBe(hasTags);
+  },
+);
 
 /** Returns the name of the first offer for a request at the connection `ark`; null when there is none. */
 function firstOf(offers: readonly Offer[], model: string | null, path = "/v1", buyer = ACME) {

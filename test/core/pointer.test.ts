@@ -13,6 +13,6 @@ test.each([
   expect(names.map(segmentOf).map(nameOfSegment)).toEqual(names);
 });
 
-test("the place of a field in a list has its index", () => {
+test("the JSON Pointer of a field within a list has the index of its item", () => {
   expect(jsonPointer(["images", 2, "url"])).toBe("/images/2/url");
 });

@@ -234,7 +234,7 @@ describe("a job that has failed while its call is kept for further members of th
     },
   );
 
-  it("keeps the price of the task, and refunds it once when the last job has failed", () => {
+  it("leaves the task its price, which is refunded only when the last job has failed too", () => {
     const priced = withPrice(aWaitingTask());
     const failed = aFailedTask({ account: priced.account, credits: priced.credits });
     expect(failed.credits).toEqual(priced.credits);

@@ -86,7 +86,7 @@ class OfferIndex {
   }
 }
 
-/** The changes since a revision. */
+/** The stored offers that have changed since a revision of the offer book. */
 interface ReadChanges {
   /** True when these are all stored offers, because the changes since the revision are not known any more. */
   readonly isWhole: boolean;

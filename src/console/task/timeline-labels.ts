@@ -58,7 +58,8 @@ export function placedLabels<Item extends Label>(
 }
 
 /**
- * Places labels as `placedLabels` does. Where not all of them find a place, the less important ones are left out.
+ * Places labels so that no text meets another text or the pole of another label, by the rules of `placedLabels`. Where
+ * not all of them find a place, the less important ones are left out.
  * @param labels labels in the order of their points on the axis; a lower `rank` is more important.
  */
 export function importantLabels<Item extends Label & { readonly rank: number }>(

@@ -199,7 +199,10 @@ export class ConnectionOffers {
   }
 }
 
-/** The offers of a buyer at one path of a connection, for calls with a key of one owner. */
+/**
+ * The offers of a buyer at one path of a connection, for calls with an upstream key of one owner: that of the connection
+ * or that of the customer.
+ */
 export class PlacedOffers {
   readonly #shelves: readonly OfferShelf[];
 

@@ -84,13 +84,16 @@ export function targetOfRedelivery(
   return targetWith(callbackUrl, termsWith(scheduleMs, events, undefined));
 }
 
-/** Tells whether two receivers are the same, with all that the task stores about them. */
+/** Tells whether two receivers are equal in all that the task stores: their URL, endpoint, waits and events. */
 export function isSameTarget(a: CallbackTarget, b: CallbackTarget): boolean {
   // The members of the terms are always in the same order.
   return a.url === b.url && JSON.stringify(a.terms) === JSON.stringify(b.terms);
 }
 
-/** Tells whether requests to two receivers are the same: they go to the same URL, with the same headers and secret. */
+/**
+ * Tells whether requests to two receivers are equal: they go to the same URL, with the same headers and secret. The
+ * waits and events of the receivers may differ.
+ */
 export function isSameReceiver(a: CallbackTarget, b: CallbackTarget): boolean {
   const [one, other] = [a, b].map(({ terms }) => JSON.stringify(terms?.endpoint));
   return a.url === b.url && one === other;
