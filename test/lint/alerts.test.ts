@@ -60,10 +60,11 @@ it.each([
   },
 );
 
-/** Series of a relay that answers, works and is not full: its values per minute, in promtool's notation. */
+/** Series of a relay that answers, works and is not full: its values every five minutes, in promtool's notation. */
 const HEALTHY: Readonly<Record<string, string>> = {
   'build_info{version="1"}': "1",
   paused: "0",
+  paused_hosts: "0",
   overdue_seconds: "0",
   backlog_tasks: "500",
   'ended_total{status="completed"}': "0+9",
@@ -104,6 +105,7 @@ const TROUBLES: readonly (readonly [string, Record<string, string | null>, reado
     ["TasksOverdue"],
   ],
   ["of a paused relay with overdue tasks", { overdue_seconds: "1200", paused: "1" }, ["Paused"]],
+  ["of a relay with a paused host", { paused_hosts: "1" }, ["HostPaused"]],
   [
     "of a relay with open tasks of which none ends",
     { 'ended_total{status="completed"}': "7", 'ended_total{status="failed"}': "1" },
@@ -210,18 +212,18 @@ function run(command: string, what: string, text: string): string | undefined {
   }
 }
 
-/** Builds a test for promtool: after three hours exactly the expected alerts fire. */
+/** Builds a test for promtool: after 13 hours exactly the expected alerts fire. */
 function testOf(name: string, changes: object, expected: readonly string[]) {
   const series: [string, string | null][] = Object.entries({ ...HEALTHY, ...changes });
   return {
     name,
-    interval: "1m",
+    interval: "5m",
     input_series: series.flatMap(([metric, values]) =>
       values === null ? [] : { series: `task_relay_${metric}`, values: `${values}x200` },
     ),
     promql_expr_test: [
       {
-        eval_time: "3h",
+        eval_time: "13h",
         expr: 'count by (alertname) (ALERTS{alertstate="firing"})',
         exp_samples: expected.map((alert) => ({
           labels: `{alertname="TaskRelay${alert}"}`,
