@@ -17,10 +17,14 @@ const MOST_CALLS = 3;
 const FIRST_WAIT_MS = 5 * SECOND;
 const AT_DEADLINE_MS = 30 * SECOND;
 
-/** The upstream's answer to a call that cancels a job, with the cancellation for which the call was made. */
+/** The upstream's answer to a call that cancels a job. */
 export interface CancelReply {
   readonly job: Job;
   readonly answer: CancelAnswer;
+  /**
+   * Cancellation for which the call was made. Null when another job was attached when the answer came: the relay ignores
+   * the answer, unless the job of the answer is attached before it looks at it.
+   */
   readonly asked: Cancellation | null;
   /** Instance that has got the answer. */
   readonly caller: SimulatedObject;
@@ -116,7 +120,8 @@ export function cancelRestFault(
   const { record } = disk.durable;
   const reply = history?.cancelReply ?? null;
   if (record === null || reply === null || reply.caller !== living || hadFault) return null;
-  if (!isOpen(record) || !sameJob(record.upstream?.job ?? null, reply.job)) return null;
+  if (reply.asked === null || !isOpen(record) || !sameJob(record.upstream?.job ?? null, reply.job))
+    return null;
   return firstViolation({
     "a confirmed cancellation ends the task": reply.answer.kind !== "canceled",
     "the answer to a cancellation is stored": !isEqual(record.cancellation, reply.asked),

@@ -377,7 +377,9 @@ export class InvariantChecker {
     const { history } = this;
     this.#lastSource = "cancellation";
     if (record === null || history === null) return;
-    history.cancelReply = { job, answer, asked: record.cancellation, caller };
+    const isAttached = sameJob(record.upstream?.job ?? null, job);
+    const asked = isAttached ? record.cancellation : null;
+    history.cancelReply = { job, answer, asked, caller };
   }
 
   onIndexRow(row: Subject<"writeIndexRow">, withinMs: number, caller: SimulatedObject): void {
