@@ -2,7 +2,7 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { coreHash, lifeFiles } from "./docs/core-hash.ts";
+import { lifeFiles, presentHashes } from "./docs/core-hash.ts";
 import { Builds } from "./docs/measured.ts";
 
 const ROOT = join(import.meta.dirname, "..");
@@ -23,9 +23,11 @@ if (git("status", "--porcelain", "--", ...lifeFiles(ROOT)) !== "") {
   );
   process.exit(1);
 }
-const build = { commit: git("rev-parse", "HEAD"), hash: coreHash(ROOT) };
-const recorded = { ...builds, ...Object.fromEntries(names.map((name) => [name, build])) };
+const commit = git("rev-parse", "HEAD");
+const hashOf = presentHashes(ROOT);
+const measured = names.map((name) => [name, { commit, hash: hashOf(name) }]);
+const recorded = { ...builds, ...Object.fromEntries(measured) };
 writeFileSync(FILE, `${JSON.stringify(recorded, null, 2)}\n`);
 console.log(
-  `Recorded ${build.commit}. Write the figures into docs/promises.md and README.md, then: npm run docs`,
+  `Recorded ${commit}. Write the figures into docs/promises.md and README.md, then: npm run docs`,
 );

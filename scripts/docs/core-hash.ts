@@ -23,13 +23,32 @@ function importsOf(root: string, path: string): readonly string[] {
   return paths.filter((to) => existsSync(join(root, to)));
 }
 
+/** Figures of simulated lives. All others are of real processes, which run the core and the work loop alone. */
+const SIMULATED = ["simulation", "simulation of queues", "planted bugs"];
+
+/** Tells whether a figure depends on the code of the simulation too. */
+export function isSimulated(figure: string): boolean {
+  return SIMULATED.includes(figure);
+}
+
 /**
- * Returns a hash of the names and the code of the files that decide a simulated life. Comments, types and the
- * format of the code do not count.
+ * Returns a function that returns the hash of the present code on which a figure depends: the core and the work loop, and
+ * for a figure of simulated lives also the simulation.
  */
-export function coreHash(root: string): string {
+export function presentHashes(root: string): (figure: string) => string {
+  const files = lifeFiles(root);
+  const life = hashOf(root, files);
+  const core = hashOf(
+    root,
+    files.filter((path) => path.startsWith("src/")),
+  );
+  return (figure) => (isSimulated(figure) ? life : core);
+}
+
+/** Returns a hash of the names and the code of files. Comments, types and the format of the code do not count. */
+function hashOf(root: string, paths: readonly string[]): string {
   const hash = createHash("sha256");
-  for (const path of lifeFiles(root)) {
+  for (const path of paths) {
     const text = readFileSync(join(root, path), "utf8");
     const code = path.endsWith(".ts") ? transformSync(text, { loader: "ts" }).code : text;
     hash.update(`${path}\0${code}\0`);
