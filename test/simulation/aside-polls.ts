@@ -19,7 +19,7 @@ export function asidePollFault(
 ): string | null {
   const { limits, isPaused } = settingFor(shared.disk.durable.record, shared.setting);
   if (limits === null || isPaused) return "a poll needs a key and no pause";
-  const isDeferred = lastPoll?.at === -Infinity && shared.now < lastPoll.retryAt;
+  const isDeferred = lastPoll?.at === -Infinity && shared.now < lastPoll.turnAt;
   if (isDeferred) return "a poll that its connection has deferred waits for its turn";
   return poll.purpose === "kept_job"
     ? keptPollFault(poll, shared)

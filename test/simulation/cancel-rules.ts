@@ -232,7 +232,8 @@ function answerFault(step: Step, from: Cancellation | null, to: Cancellation): s
     "the status of the answer is stored": hadFault || state?.statusCode === answer?.statusCode,
     "the job is polled from the answer on, and after any earlier poll of the instance":
       (state?.answeredAt === now || state?.answeredAt === now + 1) &&
-      state.answeredAt > (instance.lastPoll?.at ?? -Infinity),
+      // The clock may have been put back since a client's read was sent.
+      state.answeredAt > Math.min(instance.lastPoll?.at ?? -Infinity, now),
     "only a refusal or an unknown outcome ends the time at the deadline": to.endsAt === endsAt,
     "an answer leaves the order": isSame,
   });

@@ -4,7 +4,7 @@ import type { PollPlan } from "../../src/core/record/poll-plan.ts";
 import { type Job, sameJob } from "../../src/core/record/upstream.ts";
 import { firstViolation } from "./change.ts";
 import { MINUTE } from "../core/builders.ts";
-import { cancelDueTime } from "./cancel-times.ts";
+import { askingState, cancelDueTime } from "./cancel-times.ts";
 import type { Alarm } from "./disk.ts";
 import { isPollable } from "./end-rules.ts";
 import type { SharedState } from "./object-host.ts";
@@ -27,13 +27,15 @@ export interface LastPoll {
   readonly isOfAttachedJob: boolean;
   /** Time before which the answer forbids another poll; 0 when it forbids none. */
   readonly retryAt: number;
+  /** Time until which its connection has deferred the poll; 0 when it has not. */
+  readonly turnAt: number;
   /** Time at which the poll has ended; -Infinity while it goes on, or when its connection has deferred it. */
   readonly endedAt: number;
   /** Time at which the poll asked for its turn, if its connection has deferred it; Infinity if not. */
   readonly deferredAt: number;
 }
 
-const NO_TIMES = { retryAt: 0, endedAt: -Infinity, deferredAt: Infinity };
+const NO_TIMES = { retryAt: 0, turnAt: 0, endedAt: -Infinity, deferredAt: Infinity };
 const NO_POLL = { at: -Infinity, job: null, isOfAttachedJob: false, ...NO_TIMES };
 
 /** Builds the last poll of an instance that polls a job now. */
@@ -49,7 +51,8 @@ export function answeredPoll(
 ): LastPoll | null {
   if (last === null) return null;
   if (answer.kind === "deferred") {
-    return { ...last, at: -Infinity, retryAt: now + answer.waitMs, deferredAt: last.at };
+    const turnAt = now + answer.waitMs;
+    return { ...last, at: -Infinity, retryAt: turnAt, turnAt, deferredAt: last.at };
   }
   return { ...last, retryAt: now + namedWaitMs(answer), endedAt: now };
 }
@@ -169,9 +172,13 @@ export function isForPoll(
   const knownAt = Math.max(armedAt, by.lastPoll?.at ?? 0, readAt);
   const { poll: plan } = record.tracking;
   // The end of a named wait is no planned time for an instance that knows which polls it has made.
-  const isPollKnown = !by.isDead && by.lastPoll !== null && by.lastPoll.at !== -Infinity;
+  const isOwnKnown = !by.isDead && by.lastPoll !== null && by.lastPoll.at !== -Infinity;
+  const isPollKnown = isOwnKnown || (living?.readAt ?? -Infinity) !== -Infinity;
   const due = isPollKnown ? { ...plan, notBefore: 0 } : plan;
-  const plannedAt = limits === null ? Infinity : plannedPollTime(record, due, setting, knownAt);
+  // The alarm may come between the end of a poll and the end of its run, which sets the next alarm.
+  const endedAt = by.isDead ? -Infinity : by.lastPoll?.endedAt;
+  const plannedAt =
+    limits === null ? Infinity : plannedPollTime(record, due, setting, knownAt, endedAt);
   // A deferred poll waits for its turn, but not past a deadline that has come since it was deferred.
   const { lastPoll } = by;
   const isDeferred = lastPoll?.at === -Infinity;
@@ -181,7 +188,9 @@ export function isForPoll(
   const turnAt = isDeferred ? lastPoll.retryAt : -Infinity;
   const isReplaced = isDeferred && isReplacedByRead(record, setting, readAt, lastPoll.deferredAt);
   // The first poll of a job that was attached since the deferral keeps its planned time.
-  const isTurn = isDeferred && lastPoll.isOfAttachedJob && !isPostponed && !isReplaced;
+  // A new order to cancel ends the polls that the answer to the one before has caused.
+  const isAsking = askingState(record.cancellation) !== null;
+  const isTurn = isDeferred && lastPoll.isOfAttachedJob && !isPostponed && !isReplaced && !isAsking;
   const pollAt = Math.min(isTurn ? turnAt : Math.max(plannedAt, turnAt), endAt);
   // Neither does an answer that has named a longer wait since then, nor the gap after the last poll, which counts only
   // once a job is attached: the alarm may have been set for a job that only a hook had named.

@@ -8,6 +8,7 @@ import type { Alarm, Stored } from "./disk.ts";
 import { isPollable } from "./end-rules.ts";
 import type { SharedState } from "./object-host.ts";
 import type { SimulatedObject } from "./simulated-object.ts";
+import { askingState } from "./cancel-times.ts";
 import { dueTime } from "./due-time.ts";
 import type { LastPoll } from "./poll-rules.ts";
 import { isReplacedByRead, urgentTime } from "./poll-times.ts";
@@ -53,7 +54,9 @@ export function restFault(shared: SharedState, living: SimulatedObject | null): 
   const gapMs = isOpen(record) ? (limits?.gapMs ?? 0) : 0;
   const isStillDue = isAtRest && isDeferred(record, alarm, shared);
   const askedAt = Math.max(knownAt, isOpen(record) ? alarm.by.readAt : -Infinity);
-  const limit = isAtRest ? askedAt + gapMs + 1 : watchdogLimit(record, alarm, shared);
+  const gapEndsAt = askedAt + gapMs + 1;
+  // The gap after a client's read is long when the clock has been put back since the read was sent.
+  const limit = isAtRest ? gapEndsAt : Math.max(gapEndsAt, watchdogLimit(record, alarm, shared));
   const latest = Math.max(limit, turnTime(record, alarm));
   if (alarm.at <= Math.max(isStillDue ? 0 : owed, latest)) return null;
   return `the alarm is in time (${alarm.at - owed} ms after what is owed, ${alarm.at - alarm.armedAt} ms after it was set)`;
@@ -61,10 +64,12 @@ export function restFault(shared: SharedState, living: SimulatedObject | null): 
 
 /**
  * Returns the last poll of the instance that set an alarm, by which it knows which planned polls it made; all polls
- * of a job that was attached since are planned for later. Null when the instance has made no poll.
+ * of a job that was attached since are planned for later. A client's read counts as one while the last poll is deferred.
+ * Null when the instance has made no poll.
  */
-function pollOf({ by }: Alarm): LastPoll | null {
-  return by.lastPoll !== null && by.lastPoll.at > -Infinity ? by.lastPoll : null;
+function pollOf({ by }: Alarm): Pick<LastPoll, "endedAt"> | null {
+  if (by.lastPoll !== null && by.lastPoll.at > -Infinity) return by.lastPoll;
+  return by.readAt > -Infinity ? { endedAt: -Infinity } : null;
 }
 
 /** Returns the time until which the last poll of the instance that set an alarm was deferred; 0 when it was not. */
@@ -96,6 +101,8 @@ function isDeferred(
   const { job, isOfAttachedJob, retryAt, deferredAt } = by.lastPoll;
   const isSame =
     sameJob(record.upstream?.job ?? null, job) && record.tracking.poll?.postponedTo === null;
+  // A new order to cancel ends the polls that the answer to the one before has caused.
+  if (askingState(record.cancellation) !== null) return false;
   // A client's read may have taken the place of the poll, or its answer have named a wait.
   const isReplaced = isReplacedByRead(record, setting, by.readAt, deferredAt);
   const isOwed = !isReplaced && (record.tracking.poll?.notBefore ?? 0) <= now;

@@ -61,6 +61,8 @@ export class World implements SharedState {
   #haltedAt: number | null = null;
   /** Registrations with a submission that the living instance has not answered. */
   readonly #unanswered = new Set<Submitting>();
+  /** Number of events and answers to reads that were brought to the object. */
+  #events = 0;
   /** Clients' reads of the job in which the upstream has not answered the living instance. */
   #jobReads: JobRead[] = [];
 
@@ -338,6 +340,7 @@ export class World implements SharedState {
 
   /** Applies an event, checks its effect, and makes it durable. */
   async #decided(event: OutsideEvent, { instance, loop }: Instance): Promise<Decision> {
+    this.#events++;
     const before = this.disk.written.record;
     const alarmAt = this.disk.written.alarm?.at ?? Infinity;
     this.#lateAlarmAt = alarmAt < this.now ? alarmAt : null;
@@ -403,6 +406,7 @@ export class World implements SharedState {
     const isInTime = this.now - read.askedAt <= POLL_TIMEOUT_MS;
     const answer = isInTime ? this.outside.answerToRead(read.job, ending) : null;
     if (answer === null) return;
+    this.#events++;
     const { instance, loop } = this.#current;
     const isPolling = this.outside.of(instance).some(({ what }) => what === "poll");
     if (isPolling) this.checker.observed.add("a client reads the job during a poll");
@@ -443,10 +447,13 @@ export class World implements SharedState {
     this.checker.history?.recordAlarm(this.now);
     const { instance, loop } = this.#start();
     const { polls, rowVersion } = instance;
+    const events = this.#events;
     // The handler has ended only when its writes are durable.
     const ended = () => {
       if (instance.isDead) return;
-      const isPolled = !mustPoll || this.hadFault || instance.polls > polls;
+      // What comes before the poll, because the alarm has joined a run, may have moved the poll.
+      const isMoved = this.#events > events;
+      const isPolled = !mustPoll || this.hadFault || instance.polls > polls || isMoved;
       this.checker.require("poll", { "an alarm that is set for a poll leads to one": isPolled });
       if (instance.rowVersion !== rowVersion) {
         this.checker.onAlarmEnd(alarm.at, instance);
