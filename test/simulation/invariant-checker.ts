@@ -7,7 +7,7 @@ import type {
 } from "../../src/core/events/event.ts";
 import type { ProgressCallback } from "../../src/core/events/progress-callback.ts";
 import { rowOf } from "../../src/core/views/index-row.ts";
-import { MINUTE, POLICY } from "../core/builders.ts";
+import { DAY, MINUTE, POLICY } from "../core/builders.ts";
 import { type AttachedJob, sameJob } from "../../src/core/record/upstream.ts";
 import type { Outcome } from "../../src/core/record/outcome.ts";
 import { isOpen, isTerminal, type TaskRecord } from "../../src/core/record/task.ts";
@@ -116,10 +116,11 @@ export class InvariantChecker {
     const causes = { hadFault, pollResult, plannedAt };
     const change: Change = { before, after, now: instance.latest, ...context, ...causes };
     // When the clock has stepped back, a later task with the same id may seem older than the row of the
-    // earlier one.
-    const isLater = after.status !== "charging" && this.pastHistories.length > 0;
-    const isOutdated = isLater && (row?.version ?? 0) > after.version;
-    this.check("commit", commitFault(change, isOutdated ? rowOf(after, POLICY) : row));
+    // earlier one, or as old.
+    const isOfEarlier = row !== null && this.pastHistories.some(({ rows }) => rows.has(row));
+    const isOutdated = isOfEarlier && row.version >= after.version;
+    const newest = isOutdated && after.status !== "charging" ? rowOf(after, POLICY) : row;
+    this.check("commit", commitFault(change, newest));
     for (const what of observedEvents(change, this.#lastSource)) this.observed.add(what);
     if (before === null && this.pastHistories.length > 0) this.observed.add("an id is used again");
     history.cancelReply = replyAfter(history.cancelReply, before, after);
@@ -141,7 +142,9 @@ export class InvariantChecker {
     const isOrdered = this.erasures > 0;
     this.check("erasure", eraseFault(record, history, isOrdered, this.#shared));
     if (isTerminal(record) && !isOrdered) this.observed.add("a task expires");
-    history.isErased = isOrdered;
+    // An alarm that comes so late erases a task whose notices it has tried only once.
+    const isLate = isTerminal(record) && this.#now >= record.expiresAt + DAY;
+    history.isErased = isOrdered || isLate;
     if (isOpen(record)) history.written = { ...history.written, isWithdrawn: true };
     this.pastHistories.push(history);
     this.history = null;
@@ -387,15 +390,15 @@ export class InvariantChecker {
     this.check("index", indexRowFault(row, withinMs, caller, alarmedAt, this.#shared));
     if (row.lostOutputs > 0) this.observed.add("the row of a task with a lost output is written");
     this.#pollResult = null;
-    if (this.history !== null) this.history.triedVersion = row.version;
+    if (this.history === null) return;
+    this.history.triedVersion = row.version;
+    this.history.rows.add(row);
   }
 
   /** Checks that no third instance repeats a write: the one that repeats it stores that it has succeeded. */
-  onAlarmEnd(alarmAt: number, { rowVersion, rowTriedAt }: SimulatedObject): void {
+  onAlarmEnd(alarmAt: number, { rowVersion }: SimulatedObject): void {
     const { record } = this.#shared.disk.written;
     if (record === null || record.version !== rowVersion || this.#shared.hadFault) return;
-    // The write may have left before the alarm.
-    if (rowTriedAt < alarmAt) return;
     // The write of an ordered row is no repetition, however long after the change it comes.
     if (this.history?.isRowOrdered === true) return;
     const { indexRow, version } = record;

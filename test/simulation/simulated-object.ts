@@ -76,8 +76,8 @@ export class Death extends Error {}
  */
 export class SimulatedObject implements Platform {
   readonly watchdogMs = 15_000;
-  /** Time at which the instance was started, in Unix milliseconds. */
-  readonly startedAt: number;
+  /** Time at which its work loop has first looked at its work, in Unix milliseconds; Infinity when it has not. */
+  startedAt = Infinity;
   isDead = false;
   /** Number of the attempt that this instance has opened last. */
   opened = 0;
@@ -89,6 +89,8 @@ export class SimulatedObject implements Platform {
   readAt = -Infinity;
   /** Time of the instance's last write to the index, in Unix milliseconds; 0 when it has made none. */
   rowTriedAt = 0;
+  /** Number of writes to the index that the instance has begun. */
+  rowTries = 0;
   /** Version of the last row that the instance knows to be in the index; 0 for none. */
   rowVersion = 0;
   /** States that an order to write the row again is being applied, which counts once the record has been read. */
@@ -111,6 +113,7 @@ export class SimulatedObject implements Platform {
   /** Number of points that were reached so far; the instance is idle when it no longer rises. */
   points = 0;
   readonly #host: Host;
+  #hasLoaded = false;
   /**
    * Number of events that discard a write to the index in flight: orders to write the row again, and changes of a task
    * that has ended which readers see, for which the work loop does not wait for the write any longer.
@@ -137,6 +140,7 @@ export class SimulatedObject implements Platform {
     this.#call((to) => to.cancelJob(cancel, aborted, this));
   readonly writeIndexRow: Platform["writeIndexRow"] = async (row) => {
     this.rowTriedAt = this.latest;
+    this.rowTries++;
     const discards = this.#discards;
     const isWritten = await this.#call((to) => to.writeIndexRow(row, this));
     if (isWritten && discards === this.#discards) {
@@ -151,9 +155,8 @@ export class SimulatedObject implements Platform {
   readonly sendNotice: Platform["sendNotice"] = (notice, aborted) =>
     this.#call((to) => to.sendNotice(notice, aborted, this));
 
-  constructor(host: Host, startedAt = 0) {
+  constructor(host: Host) {
     this.#host = host;
-    this.startedAt = startedAt;
   }
 
   now(): number {
@@ -161,6 +164,8 @@ export class SimulatedObject implements Platform {
   }
 
   policy(now: number): Policy {
+    // An event does not come to the work when the record cannot be read, and a client's read of the job needs no loop.
+    if (!this.#hasLoaded || this.startedAt === Infinity) this.startedAt = now;
     return this.#living().policy(now, this);
   }
 
@@ -188,6 +193,7 @@ export class SimulatedObject implements Platform {
   load(): TaskRecord | null {
     this.points++;
     const record = this.#living().load();
+    this.#hasLoaded = true;
     this.#version = record?.version ?? 0;
     if (this.isRowOrdered) {
       this.rowVersion = 0;

@@ -3,6 +3,7 @@ import type { EndpointCopy } from "../../src/core/record/endpoint-copy.ts";
 import type { CallbackEvent } from "../../src/core/record/callback-events.ts";
 import type { Outcome } from "../../src/core/record/outcome.ts";
 import { isTerminal, type TaskRecord, type TerminalTask } from "../../src/core/record/task.ts";
+import type { IndexRow } from "../../src/core/views/index-row.ts";
 import type { Usage } from "../../src/core/record/upstream.ts";
 import type { CancelReply } from "./cancel-rules.ts";
 import { isUnopened } from "./callback-rules.ts";
@@ -166,10 +167,12 @@ export class TaskHistory {
   readonly posts: Post[] = [];
   /** Version of the task in the row that was sent to the index last; 0 when none was sent. */
   triedVersion = 0;
+  /** Rows that were sent to the index. */
+  readonly rows = new Set<IndexRow>();
   /** Times of the latest alarm and of the one before it, in Unix milliseconds; 0 for none. */
   alarmedAt = 0;
   alarmedBeforeAt = 0;
-  /** States that the operator has erased the task together with its pending notices. */
+  /** States that the operator, or an alarm a day late or later, has erased the task together with its pending notices. */
   isErased = false;
   /** States that an order to write the row again has come. */
   isRowOrdered = false;
