@@ -48,7 +48,7 @@ const QUEUE_FROM = 80;
 
 it("README.md, self-host.md and scale.md state the same tasks per second for one workerd, and README.md and scale.md also for BullMQ", () => {
   const [, relay, bullmq] =
-    /one workerd on a disk carries (.+?) per second, BullMQ (\d+)/.exec(README) ?? [];
+    /one workerd on a disk carries (.+?) per second, BullMQ ([\d,]+)/.exec(README) ?? [];
   expect(SCALE_PAGE).toContain(`One workerd on a disk carried ${relay} tasks per second`);
   expect(SELF_HOST_PAGE).toContain(`(${relay} tasks per second on a disk, `);
   expect(SCALE_PAGE).toContain(`on the same disk BullMQ carried ${bullmq}, `);
