@@ -333,13 +333,14 @@ function* hooksOfOneState(world: World, random: Random): Iterable<Move> {
 
 /**
  * The upstream tells of a running job by hooks and polls, within and beyond the time in which one progress callback may
- * start, perhaps until the job ends while a callback is being sent.
+ * start, perhaps during a pause of the relay, or until the job ends while a callback is being sent.
  */
 function* progressOfJob(world: World, random: Random): Iterable<Move> {
   yield deploy(world);
   yield happen(aProvidedRegistration({ job: JOB, callbackEvents: random.pick(EVENTS) }));
   const times = 2 + random.below(6);
   for (let i = 0; i < times; i++) {
+    if (random.isLucky(0.1)) yield deploy(world, { isPaused: random.isLucky(0.7) });
     const progress = random.pick([40, 40, 40, random.below(101)]);
     const hook = happen(aHook(PROCESSING, { isSigned: random.isLucky(0.8), progress }));
     yield random.isLucky(0.5) ? { ...hook, turns: random.below(4) } : hook;
