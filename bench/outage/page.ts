@@ -54,14 +54,13 @@ const SETTINGS = `- Relay: plain workerd, one attempt gives up after 10 s.
 /** Figures of servers that `npm run bench:outage` does not start; they were measured once by hand. */
 const OTHERS = `## Other servers
 
-Not measured by the command. These four were measured with the load above on 2026-11-21, on two cores, with everything on one disk.
+Not measured by the command. These three were measured with the load above on 2026-11-21, on two cores, with everything on one disk.
 
 | server | settings | p50 | p99 | missing of 1,200 |
 | --- | --- | ---: | ---: | ---: |
 | relay | | 10 ms | 53 ms | 0 |
 | Svix server 1.99.0 (4fc0cfb) | Postgres, Redis with every write synced, 500 worker tasks, pools of 100 | 10.8 s | | 123 |
 | Outpost (f67ae01) | Redis with every write synced, Postgres, RabbitMQ, delivery concurrency 64 | 25.9 s | | 433 |
-| BullMQ | concurrency 64 | | | 816 |
 
 llmgateway (aa0b20a, with its own worker, PostgreSQL and Redis), measured on 2026-11-22 with 60 callbacks of which every second one hangs: the healthy half arrived after p50 220 s and p95 931 s, 3 of 30 within 120 s and 16 of 30 within 300 s. With the relay and hooks, 30 of 30 arrived within a second. When no hook comes, llmgateway's polling was tighter than the relay's then was; [POLLS.md](POLLS.md) has the present cadence.`;
 

@@ -23,7 +23,7 @@ function importsOf(root: string, path: string): readonly string[] {
   return paths.filter((to) => existsSync(join(root, to)));
 }
 
-/** Figures of simulated lives. All others are of real processes, which run the core and the work loop alone. */
+/** Figures of simulated lives. All others depend on the core and the work loop alone. */
 const SIMULATED = ["simulation", "simulation of queues", "planted bugs"];
 
 /** Tells whether a figure depends on the code of the simulation too. */
@@ -50,7 +50,10 @@ function hashOf(root: string, paths: readonly string[]): string {
   const hash = createHash("sha256");
   for (const path of paths) {
     const text = readFileSync(join(root, path), "utf8");
-    const code = path.endsWith(".ts") ? transformSync(text, { loader: "ts" }).code : text;
+    // Without `minifyWhitespace` the comments before members of classes stay.
+    const code = path.endsWith(".ts")
+      ? transformSync(text, { loader: "ts", minifyWhitespace: true }).code
+      : text;
     hash.update(`${path}\0${code}\0`);
   }
   return hash.digest("hex").slice(0, 16);

@@ -71,7 +71,9 @@ it("the hash that tells whether a figure was measured with the present code chan
     const [simulated, real] = hashes();
     expect(simulated, path).not.toBe(present[0]);
     expect(real === present[1], path).toBe(simulation.includes(path));
-    writeFileSync(join(copy, path), `// A comment.\n\n${text}`);
+    // The second comment stands before a member of a class, where the file has one.
+    const commented = text.replace("\n  #", "\n  /** A comment. */\n  #");
+    writeFileSync(join(copy, path), `// A comment.\n\n${commented}`);
     expect(hashes(), path).toEqual(present);
     writeFileSync(join(copy, path), text);
   }

@@ -30,7 +30,8 @@ export function restFault(shared: SharedState, living: SimulatedObject | null): 
   const running = callback?.state.kind === "in_flight" ? callback.state.number : null;
   const isOwnAttempt = running !== null && living?.opened === running;
   const isSent = shared.checker.history?.posts.some(({ number }) => number === running) === true;
-  // The end of this one may have been reported by the sender of an earlier task's attempt with the same number and start.
+  // The loop sends this attempt after the one whose call is still open. Its end was reported by the sender of an earlier
+  // task, whose attempt had the same number and start.
   const isSending = calls.some(({ what }) => what === "send");
   if (isOwnAttempt && !shared.hadFault && !isSent && !isSending) {
     return "an attempt that was opened is sent at once";

@@ -113,6 +113,7 @@ export class SimulatedObject implements Platform {
   /** Number of points that were reached so far; the instance is idle when it no longer rises. */
   points = 0;
   readonly #host: Host;
+  /** True once the record has been read. */
   #hasLoaded = false;
   /**
    * Number of events that discard a write to the index in flight: orders to write the row again, and changes of a task
@@ -164,7 +165,7 @@ export class SimulatedObject implements Platform {
   }
 
   policy(now: number): Policy {
-    // An event does not come to the work when the record cannot be read, and a client's read of the job needs no loop.
+    // Before the record has been read for the first time, the loop has seen no work: that read may have failed.
     if (!this.#hasLoaded || this.startedAt === Infinity) this.startedAt = now;
     return this.#living().policy(now, this);
   }

@@ -62,6 +62,7 @@ function orderFaults(
   return present(findings).map((fault) => `${about}: ${fault}`);
 }
 
+/** Tells whether an answer says that there is a task. */
 const hasTask = ({ status }: FinalAnswer) => !WITHOUT_TASK.includes(status);
 const isStarted = ({ jobId }: QueuedSubmit) => jobId !== null;
 
