@@ -5,6 +5,9 @@ import {
   type Copies,
   deletedAgain,
   dueDeletions,
+  eraseAgainAt,
+  eraseCopies,
+  erasedAgain,
   endReport,
   endTry,
   nextCopy,
@@ -22,13 +25,14 @@ const KEPT = { kind: "kept", bytes: 7, mediaType: "video/mp4" } as const;
 const FAILED: TryResult = { kind: "failed", reason: "refused", isFinal: false };
 const FINAL: TryResult = { kind: "failed", reason: "too_large", isFinal: true };
 const SOURCE_ENDS_AT = NOW + DAY;
+const LIFE = { recordedAt: NOW, expiresAt: NOW + 7 * DAY };
+const KEPT_OUTPUTS = { taskId: ID, ...LIFE, outputs: [{ number: 1 }, { number: 2 }] };
 
 function begun(count = 1, stored: readonly OrderedOutput[] = []): Copies {
   const copied = Array.from({ length: count }, (_, i) => ({ number: i + 1, source: VIDEO }));
   const outputs = [...copied, ...stored];
-  const life = { recordedAt: NOW, expiresAt: NOW + 7 * DAY };
   const owner = { account: null, origin: ORIGIN, connection: null, customerKey: null };
-  return beginCopies({ taskId: ID, ...life, ...owner, outputs, deleted: [] }, NOW);
+  return beginCopies({ taskId: ID, ...LIFE, ...owner, outputs, deleted: [] }, NOW);
 }
 
 /** Returns the copies after a try of one of them that took no time. */
@@ -142,14 +146,32 @@ describe("the report to the task of copies that have ended", () => {
     expect(told.report).toEqual({ retryAt: NOW + SECOND, tries: 0 });
   });
 
-  it("a deleted copy of which an interrupted try may still be stored is deleted once more after 15 minutes; one that is being made by this instance, or is there, is not", () => {
-    const started = startTry(startTry(begun(3), 1, NOW, 0), 2, NOW, 0);
-    const deleted = withoutCopies(started, [1, 2, 3], 2, NOW);
+  it("a deleted copy that a try may still store is deleted once more after 15 minutes; one that was never tried, or is there, is not", () => {
+    const stored = { bytes: 7, mediaType: "image/png" };
+    const started = startTry(begun(2, [{ number: 0, source: null, stored }]), 1, NOW, 0);
+    const deleted = withoutCopies(started, [0, 1, 2], NOW);
     expect(wakeAt(deleted)).toBe(NOW + 15 * MINUTE);
     expect(dueDeletions(deleted, NOW + 15 * MINUTE - 1)).toEqual([]);
     expect(dueDeletions(deleted, NOW + 15 * MINUTE)).toEqual([1]);
-    expect(endTry(deleted, 2, KEPT, SOURCE_ENDS_AT, NOW)).toEqual(deleted);
+    expect(endTry(deleted, 1, KEPT, SOURCE_ENDS_AT, NOW)).toEqual(deleted);
     expect(wakeAt(deletedAgain(deleted, [1]))).toBe(NOW + 7 * DAY);
+  });
+
+  it("the copies of an erased task are deleted once more after a day and, if a try may still store one, after 15 minutes too", () => {
+    const started = startTry(begun(2), 1, NOW, 0);
+    for (const unsettled of [started, withoutCopies(started, [1], NOW)]) {
+      const erased = eraseCopies(unsettled, KEPT_OUTPUTS, NOW);
+      expect(eraseAgainAt(erased)).toBe(NOW + 15 * MINUTE);
+      const later = erasedAgain(erased, NOW + 15 * MINUTE);
+      expect(later).toEqual(eraseCopies(begun(2), KEPT_OUTPUTS, NOW));
+      const repeated = eraseCopies(erased, KEPT_OUTPUTS, NOW + MINUTE);
+      expect(eraseAgainAt(repeated)).toBe(NOW + 16 * MINUTE);
+    }
+    for (const settled of [null, begun(2), tried(begun(), KEPT)]) {
+      const erased = eraseCopies(settled, KEPT_OUTPUTS, NOW);
+      expect(eraseAgainAt(erased)).toBe(NOW + DAY);
+      expect(erasedAgain(erased, NOW + DAY)).toBeNull();
+    }
   });
 
   it("once a task has accepted the report that all copies of its outputs have ended, the next alarm is set for the time at which the copies are deleted", () => {

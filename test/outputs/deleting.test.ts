@@ -1,5 +1,6 @@
 import { runInDurableObject } from "cloudflare:test";
 import { expect, it, vi } from "vitest";
+import type { CopyBucket } from "../../src/objects/output/store-copy.ts";
 import { call, callWith, refusal } from "../worker/client.ts";
 import { logIn, outcome, submit as sendForm, visit } from "../worker/browser.ts";
 import { pass, realMs, until, useClock } from "../worker/clock.ts";
@@ -90,22 +91,31 @@ it("when the bucket does not delete the copies, DELETE answers 503, and the task
   await expectDeleted(await open(link));
 });
 
-it("a copy that an interrupted try has stored after its deletion is deleted", async () => {
-  anUpstream(sending(VIDEO_BYTES));
-  const id = await completedWith([SOURCE]);
-  await runInDurableObject(copierOf(id), (_, { storage }) => {
-    const copies = storage.kv.get<{ list: { state: object }[] }>("copies");
-    if (copies === undefined) throw new Error("no copies");
-    const list = copies.list.map((one) => ({ ...one, state: { ...one.state, tries: 1 } }));
-    storage.kv.put("copies", { ...copies, list });
-  });
-  expect((await deleteOutputs(id)).status).toBe(204);
-  await bucket().put(keyOf(id), VIDEO_BYTES);
-  await copy(id);
-  pass(15 * 60_000);
-  await copy(id);
-  expect(await copiesOf(id)).toEqual([]);
-});
+/** Orders that delete the copy of the only output of a task. */
+const ORDERS = [
+  ["an output is deleted", (id: string) => deleteOutput(id)],
+  ["a task is erased", (id: string) => call(`/v1/tasks/${id}`, { method: "DELETE" })],
+] as const;
+
+it.each(ORDERS)(
+  "when %s, a copy that an interrupted try has stored afterwards is deleted within 15 minutes",
+  async (_, order) => {
+    anUpstream(sending(VIDEO_BYTES));
+    const id = await completedWith([SOURCE]);
+    await runInDurableObject(copierOf(id), (_object, { storage }) => {
+      const copies = storage.kv.get<{ list: { state: object }[] }>("copies");
+      if (copies === undefined) throw new Error("no copies");
+      const list = copies.list.map((one) => ({ ...one, state: { ...one.state, tries: 1 } }));
+      storage.kv.put("copies", { ...copies, list });
+    });
+    expect((await order(id)).status).toBe(204);
+    await bucket().put(keyOf(id), VIDEO_BYTES);
+    await copy(id);
+    pass(15 * 60_000);
+    await copy(id);
+    expect(await copiesOf(id)).toEqual([]);
+  },
+);
 
 it("an output that is deleted before it was copied is never copied", async () => {
   const { sentTo } = anUpstream(sending(VIDEO_BYTES));
@@ -137,6 +147,63 @@ it("when an output is deleted while it is being copied, the copying ends, and th
   await copied;
   expect((await copiesOf(id)).map(([key]) => key)).toEqual([keyOf(id, 2)]);
 });
+
+it.each(ORDERS)(
+  "when %s while the bucket stores its last bytes, the answer waits for the bucket, and no copy is left",
+  async (_, order) => {
+    const bytes = new Uint8Array(128 * 1024).fill(1);
+    const headers = { "Content-Length": String(bytes.length) };
+    // Sends all bytes, and then not the end of the stream.
+    anUpstream(
+      () => new Response(new ReadableStream({ start: (to) => to.enqueue(bytes) }), { headers }),
+    );
+    const { taken, store, stored } = aSlowBucket(bytes.length);
+    const id = await completedWith([SOURCE]);
+    const copied = copy(id);
+    await taken;
+    const ordered = order(id);
+    await Promise.race([ordered, realMs(50)]);
+    store();
+    expect((await ordered).status).toBe(204);
+    await copied;
+    await stored;
+    expect(await copiesOf(id)).toEqual([]);
+  },
+);
+
+/**
+ * Makes the bucket store the next file, of this many bytes, only when it has all of them (`taken`) and `store` was called,
+ * also when the call has been broken off meanwhile.
+ */
+function aSlowBucket(length: number) {
+  const { promise: taken, resolve: take } = Promise.withResolvers<void>();
+  const { promise: asked, resolve: store } = Promise.withResolvers<void>();
+  const { promise: stored, resolve: end } = Promise.withResolvers<void>();
+  const files: Pick<CopyBucket, "put"> = Object.getPrototypeOf(bucket());
+  const put = files.put.bind(bucket());
+  vi.spyOn(files, "put").mockImplementationOnce(async (key, value, options, signal) => {
+    if (!(value instanceof ReadableStream)) throw new Error("not a stream");
+    const bytes = await bytesIn(value, length);
+    take();
+    await asked;
+    await put(key, bytes, options, signal);
+    end();
+  });
+  return { taken, store, stored };
+}
+
+/** Reads this many bytes of a stream, and not its end. */
+async function bytesIn(stream: ReadableStream<Uint8Array>, length: number): Promise<Uint8Array> {
+  const bytes = new Uint8Array(length);
+  const reader = stream.getReader();
+  for (let count = 0; count < length;) {
+    const { value } = await reader.read();
+    if (value === undefined) throw new Error("too short");
+    bytes.set(value, count);
+    count += value.length;
+  }
+  return bytes;
+}
 
 it("when the order to copy an output comes after the output was deleted, the output is not copied", async () => {
   anUpstream(sending(VIDEO_BYTES));

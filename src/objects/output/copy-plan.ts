@@ -3,7 +3,7 @@ import type { CopyOrder, KeptOutputs } from "../../core/duties/copy-order.ts";
 import type { NumberedCopy } from "../../core/events/event.ts";
 import { planRetry, type Retry } from "../../core/record/retry.ts";
 import type { EndedCopy, LossReason } from "../../core/record/outputs.ts";
-import { HOUR_MS, MINUTE_MS, SECOND_MS } from "../../core/time.ts";
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from "../../core/time.ts";
 
 /**
  * Stored content of the Durable Object that copies a task's outputs: its copies, finished or not; once the task was
@@ -32,6 +32,8 @@ export interface DeletedCopies extends KeptOutputs {
   readonly kind: "deleted";
   /** Time at which the object forgets that the task was erased, in Unix milliseconds. */
   readonly forgetAt: number;
+  /** Time at which the copies are deleted once more, as that of a deleted copy (`DeletedCopy`). */
+  readonly againAt?: number;
   /**
    * Unfinished multipart uploads of outputs, which may have left parts in the bucket. They are aborted when the copies
    * are deleted.
@@ -61,8 +63,8 @@ export interface DeletedCopy {
   /** Id of a multipart upload that may have left parts in the bucket and must be aborted; null when there is none. */
   readonly uploadId: string | null;
   /**
-   * Time at which the copy is deleted once more, in Unix milliseconds, because a try that was interrupted may have stored
-   * it after the first deletion. Absent when no try was interrupted, and after that time.
+   * Time at which the copy is deleted once more, in Unix milliseconds, because a try that was broken off may have stored
+   * it after the first deletion. Absent when no try was broken off, and after that time.
    */
   readonly againAt?: number;
 }
@@ -87,8 +89,14 @@ export type TryResult =
 const FIRST_RETRY_MS = 10 * SECOND_MS;
 const MAX_RETRY_MS = HOUR_MS;
 /**
- * Time in milliseconds after the deletion of a copy at which it is deleted once more. A try that was under way then, in an
- * instance of the object that has ended, has stored nothing later: the platform ends an alarm after 15 minutes.
+ * Time in milliseconds for which the object remembers that its task was erased, because an order to copy the outputs
+ * that was sent before the erasure may still arrive. After this time it deletes the copies once more.
+ */
+const REMEMBER_MS = DAY_MS;
+/**
+ * Time in milliseconds after the deletion of a copy at which it is deleted once more, if a try to make it was broken off:
+ * by the end of an instance of the object, or by the deletion itself while a store may have had all bytes. The try has
+ * stored nothing later: the platform ends an alarm after 15 minutes.
  */
 const DELETE_AGAIN_MS = 15 * MINUTE_MS;
 /** Largest random addition to the wait before a try to copy an output, as a fraction of the wait. */
@@ -215,22 +223,48 @@ export function endReport(
 /**
  * Returns the copies of a task's outputs after some outputs were deleted. Each of their copies is marked as deleted,
  * together with the multipart upload that is still to be aborted.
- * @param tried number of the output that is being copied now; null when none is.
  */
-export function withoutCopies(
-  copies: Copies,
-  numbers: readonly number[],
-  tried: number | null,
-  now: number,
-): Copies {
+export function withoutCopies(copies: Copies, numbers: readonly number[], now: number): Copies {
   const list = copies.list.map((copy) => {
     const { number, state } = copy;
     if (!numbers.includes(number) || state.kind === "deleted") return copy;
-    const isInterrupted = state.kind === "open" && state.tries > 0 && number !== tried;
-    const again = isInterrupted ? { againAt: now + DELETE_AGAIN_MS } : {};
+    const again = isUnsettled(copy) ? { againAt: now + DELETE_AGAIN_MS } : {};
     return { ...copy, state: { kind: "deleted", uploadId: uploadOf(copy), ...again } as const };
   });
   return { ...copies, list };
+}
+
+/** Tells whether a try to make a copy may store it after its deletion. */
+function isUnsettled({ state }: Copy): boolean {
+  if (state.kind === "open") return state.tries > 0;
+  return state.kind === "deleted" && state.againAt !== undefined;
+}
+
+/**
+ * Returns the note that a task was erased, together with the multipart uploads that are still to be aborted.
+ * @param known what is stored about the copies before; null for nothing.
+ */
+export function eraseCopies(
+  known: StoredCopies | null,
+  outputs: KeptOutputs,
+  now: number,
+): DeletedCopies {
+  const uploads = known === null ? [] : leftUploads(known);
+  const note = { ...outputs, kind: "deleted", forgetAt: now + REMEMBER_MS, uploads } as const;
+  const isAgain =
+    known?.kind === "deleted" ? known.againAt !== undefined : known?.list.some(isUnsettled);
+  return isAgain === true ? { ...note, againAt: now + DELETE_AGAIN_MS } : note;
+}
+
+/** Returns the time in Unix milliseconds at which the copies of an erased task are deleted once more. */
+export function eraseAgainAt({ againAt, forgetAt }: DeletedCopies): number {
+  return againAt ?? forgetAt;
+}
+
+/** Returns the note that a task was erased after its copies were deleted once more; null when it is no longer needed. */
+export function erasedAgain(erased: DeletedCopies, now: number): DeletedCopies | null {
+  const { againAt: _, ...note } = erased;
+  return now < note.forgetAt ? note : null;
 }
 
 /** Returns the copies of a task's outputs after the multipart uploads of deleted outputs were aborted. */

@@ -4,7 +4,7 @@ import type { Runtime, WithStartup } from "../../config/runtime.ts";
 import type { CopyOrder, KeptOutputs } from "../../core/duties/copy-order.ts";
 import type { CopiesEndedEvent } from "../../core/events/event.ts";
 import type { LossReason } from "../../core/record/outputs.ts";
-import { DAY_MS, MINUTE_MS, SECOND_MS } from "../../core/time.ts";
+import { MINUTE_MS, SECOND_MS } from "../../core/time.ts";
 import { hostOf } from "../../core/url.ts";
 import { errorText, log, logAs } from "../../lib/log.ts";
 import { logOnceAMinute } from "../../lib/log-once.ts";
@@ -23,6 +23,9 @@ import {
   type DueCopy,
   endReport,
   endTry,
+  eraseAgainAt,
+  eraseCopies,
+  erasedAgain,
   leftUploads,
   type LeftUpload,
   nextCopy,
@@ -78,11 +81,6 @@ const slots = new CopySlots();
  */
 const ALARM_MS = 2 * MINUTE_MS;
 const REPORT_MS = 2 * SECOND_MS;
-/**
- * Time in milliseconds for which the object remembers that its task was erased, because an order to copy the outputs
- * that was sent before the erasure may still arrive. After this time it deletes the copies once more.
- */
-const REMEMBER_MS = DAY_MS;
 
 /**
  * Durable Object that copies the outputs of one task into the bucket, and deletes the copies when their time is over.
@@ -149,12 +147,10 @@ export class OutputObject extends DurableObject<OutputBindings> {
    */
   async delete(outputs: KeptOutputs): Promise<void> {
     const now = Date.now();
-    const known = this.#read();
-    const forgetAt = now + REMEMBER_MS;
-    const uploads = known === null ? [] : leftUploads(known);
-    const deleted: DeletedCopies = { ...outputs, kind: "deleted", forgetAt, uploads };
+    const deleted = eraseCopies(this.#read(), outputs, now);
+    const { uploads } = deleted;
     this.#write(deleted);
-    await this.ctx.storage.setAlarm(forgetAt);
+    await this.ctx.storage.setAlarm(eraseAgainAt(deleted));
     this.#stop?.abort();
     await this.#trying;
     await this.#abortUploads(outputs, uploads);
@@ -169,7 +165,7 @@ export class OutputObject extends DurableObject<OutputBindings> {
     const known = this.#read();
     const uploads = known === null ? [] : leftUploads(known);
     const own = uploads.filter(({ number }) => deleted.includes(number));
-    this.#change((copies) => withoutCopies(copies, deleted, this.#tried, Date.now()));
+    this.#change((copies) => withoutCopies(copies, deleted, Date.now()));
     if (this.#tried !== null && deleted.includes(this.#tried)) {
       this.#stop?.abort();
       await this.#trying;
@@ -179,7 +175,7 @@ export class OutputObject extends DurableObject<OutputBindings> {
     if (own.length > 0) this.#change((copies) => withoutUploads(copies, deleted));
   }
 
-  /** Deletes once more the copies that an interrupted try may have stored after their deletion. */
+  /** Deletes once more the copies that a try may have stored after their deletion. */
   async #deleteAgain(copies: Copies, numbers: readonly number[]): Promise<void> {
     await this.#deleteCopies({ ...copies, outputs: numbers.map((number) => ({ number })) });
     this.#change((known) => deletedAgain(known, numbers));
@@ -377,14 +373,17 @@ export class OutputObject extends DurableObject<OutputBindings> {
   }
 
   /**
-   * When the time for which the erasure of the task is remembered is over, deletes the copies once more, and then
-   * everything that this object stores.
+   * Deletes the copies of an erased task once more when it is time; when the time for which the erasure is remembered is
+   * over, also everything that this object stores.
    */
   async #forget(deleted: DeletedCopies, now: number): Promise<void> {
-    if (now < deleted.forgetAt) return this.ctx.storage.setAlarm(deleted.forgetAt);
+    if (now < eraseAgainAt(deleted)) return this.ctx.storage.setAlarm(eraseAgainAt(deleted));
     await this.#abortUploads(deleted, leftUploads(deleted));
     await this.#deleteCopies(deleted);
-    await this.ctx.storage.deleteAll();
+    const note = erasedAgain(deleted, now);
+    if (note === null) return this.ctx.storage.deleteAll();
+    this.#write(note);
+    await this.ctx.storage.setAlarm(note.forgetAt);
   }
 
   async #deleteCopies(outputs: KeptOutputs): Promise<void> {

@@ -146,7 +146,12 @@ export class SourceReader {
   }
 }
 
-/** Stores an output of known length in one call. Returns its size. */
+/**
+ * Stores an output of known length in one call. Returns its size. Bytes beyond this length in a later piece are not read.
+ *
+ * The bucket stores the file as soon as it has all bytes, also if the stream is broken off afterwards. Once they are
+ * handed over, the call therefore ends only with the answer of the bucket, so that no deletion comes before the file.
+ */
 async function storeWhole(
   start: Uint8Array,
   bytes: number,
@@ -162,11 +167,15 @@ async function storeWhole(
   const stop = () => void writer.abort().catch(() => undefined);
   signal.addEventListener("abort", stop);
   try {
-    for (let piece: Uint8Array | null = start; piece !== null; piece = await source.read()) {
-      if (source.bytes > bytes) throw new SourceFault(failed("unreachable"));
+    let piece: Uint8Array | null = start;
+    while (source.bytes < bytes) {
       await writer.write(piece);
+      piece = await source.read();
+      if (piece === null) throw new SourceFault(failed("unreachable"));
     }
-    if (source.bytes < bytes) throw new SourceFault(failed("unreachable"));
+    if (source.bytes > bytes) throw new SourceFault(failed("unreachable"));
+    signal.removeEventListener("abort", stop);
+    await writer.write(piece);
     await writer.close();
     await stored;
     return bytes;
