@@ -35,7 +35,7 @@ export interface Evidence {
 
 /** Everything that a round has recorded, from which its faults are found. */
 export interface Recording {
-  /** Ids of the tasks whose outputs have not ended in time. Nothing else is recorded then. */
+  /** Ids of the tasks whose outputs or callbacks have not ended in time. Nothing else is recorded then. */
   readonly open: readonly string[];
   readonly evidence: readonly Evidence[];
   /** The bucket once each output had its end, and once all tasks were erased. */

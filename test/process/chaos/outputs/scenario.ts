@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import pMap from "p-map";
 import * as z from "zod";
+import { OPEN_CALLBACK_STATUSES } from "../../../../src/core/record/callback.ts";
 import { seeded } from "../../../simulation/random.ts";
 import type { BucketContent } from "../../harness/bucket.ts";
 import { completedEvent, LOCAL_VARS } from "../../harness/client.ts";
@@ -37,7 +38,10 @@ const REPEAT_AFTER_MS = 200;
 const LOOK_EVERY_MS = 1_000;
 /** Number of bytes at the end of a copy that are also read alone. */
 const TAIL_BYTES = 7;
-/** Time in milliseconds within which all copies end. A try that a kill has cut off makes the next one wait longer. */
+/**
+ * Time in milliseconds within which all copies and callbacks end. A try or attempt that a kill has cut off makes the
+ * next one wait longer.
+ */
 const ENDED_WITHIN_MS = 600_000;
 
 /** A task of the test with the links that its upstream has reported. */
@@ -46,7 +50,9 @@ interface TestTask extends TaskPlan {
   readonly sources: readonly string[];
 }
 
+const OPEN_CALLBACKS: ReadonlySet<string> = new Set(OPEN_CALLBACK_STATUSES);
 const Read = z.looseObject({
+  callback: z.looseObject({ status: z.string() }),
   outputs: z.array(z.looseObject({ kept: z.boolean(), reason: z.string().optional() })),
 });
 
@@ -103,18 +109,22 @@ async function awaitChange(isThere: () => Promise<boolean>): Promise<void> {
   while (!(await isThere()) && Date.now() < giveUpAt) await sleep(50);
 }
 
-/** Tells whether each output of a task is kept or said not to be kept, as the plan has it. */
+/**
+ * Tells whether each output of a task is kept or said not to be kept, as the plan has it, and no attempt of its callback
+ * is due any more.
+ */
 async function hasEnded({ client }: KilledRelay, task: TestTask): Promise<boolean> {
   const ends = endsOf(task);
   const { status, json } = await client.ask("GET", `/v1/tasks/${task.id}`);
   if (ends === null) return status === 404;
-  const { outputs } = Read.parse(json);
+  const { callback, outputs } = Read.parse(json);
   const found = outputs.map(({ kept, reason }) => (kept ? "kept" : reason));
-  return found.join() === ends.join();
+  return found.join() === ends.join() && !OPEN_CALLBACKS.has(callback.status);
 }
 
 /**
- * Waits until each output of the tasks is kept or said not to be kept, as their plans have it.
+ * Waits until each output of the tasks is kept or said not to be kept, as their plans have it, and their callbacks have
+ * ended.
  * @returns the tasks that have not got there in time.
  */
 async function awaitEnds(
