@@ -12,9 +12,6 @@ import { checkSync } from "recheck";
 
 const SOURCES = ["src/**/*.{ts,tsx,js}", "client/src/**/*.ts"];
 
-// The default uses a binary or Java, whichever is installed.
-process.env["RECHECK_SYNC_BACKEND"] = "pure";
-
 /**
  * No limit of an examination by the clock. A search that took longer than such a limit would count as more than linear
  * growth, also if only the machine is slow. The numbers of steps are limited instead.
