@@ -292,6 +292,18 @@ it("an output whose first tries to be copied fail is copied by a later try", asy
   expect((await readCopied(id)).outputs[0]).toMatchObject({ kept: true });
 });
 
+it("when the bucket refuses an output without reading it, the try to copy it ends at once, and a later try copies it", async () => {
+  anUpstream(sending(VIDEO_BYTES));
+  const store: R2Bucket = Object.getPrototypeOf(bucket());
+  vi.spyOn(store, "put").mockRejectedValueOnce(new Error("the bucket is away"));
+  const id = await completedWith([SOURCE]);
+  await copy(id);
+  expect(await copiesOf(id)).toEqual([]);
+  pass(15_000);
+  await copy(id);
+  expect((await readCopied(id)).outputs[0]).toMatchObject({ kept: true });
+});
+
 /** Returns an answer that sends a piece and then waits until the request is ended. */
 function stopping(headers: Record<string, string> = {}): Site {
   return (_, signal) => {

@@ -32,7 +32,7 @@ export interface DeletedCopies extends KeptOutputs {
   readonly kind: "deleted";
   /** Time at which the object forgets that the task was erased, in Unix milliseconds. */
   readonly forgetAt: number;
-  /** Time at which the copies are deleted once more, as that of a deleted copy (`DeletedCopy`). */
+  /** Time at which the copies are deleted once more, for the reason of `DeletedCopy.againAt`. Absent as there. */
   readonly againAt?: number;
   /**
    * Unfinished multipart uploads of outputs, which may have left parts in the bucket. They are aborted when the copies
@@ -95,8 +95,8 @@ const MAX_RETRY_MS = HOUR_MS;
 const REMEMBER_MS = DAY_MS;
 /**
  * Time in milliseconds after the deletion of a copy at which it is deleted once more, if a try to make it was broken off:
- * by the end of an instance of the object, or by the deletion itself while a store may have had all bytes. The try has
- * stored nothing later: the platform ends an alarm after 15 minutes.
+ * by the end of an instance of the object, or by the deletion itself, before which a store may have had all bytes. Later
+ * the try stores nothing: the platform ends an alarm after 15 minutes.
  */
 const DELETE_AGAIN_MS = 15 * MINUTE_MS;
 /** Largest random addition to the wait before a try to copy an output, as a fraction of the wait. */
@@ -264,7 +264,7 @@ export function eraseAgainAt({ againAt, forgetAt }: DeletedCopies): number {
 /** Returns the note that a task was erased after its copies were deleted once more; null when it is no longer needed. */
 export function erasedAgain(erased: DeletedCopies, now: number): DeletedCopies | null {
   const { againAt: _, ...note } = erased;
-  return now < note.forgetAt ? note : null;
+  return now < note.forgetAt ? { ...note, uploads: [] } : null;
 }
 
 /** Returns the copies of a task's outputs after the multipart uploads of deleted outputs were aborted. */

@@ -89,7 +89,8 @@ const REPORT_MS = 2 * SECOND_MS;
  *
  * It stores the links, the state of each copy, the id of the multipart upload that is under way, and the customer's
  * encrypted key, all under one key of its storage; and an alarm for the next try, the next report or the end of the
- * copies. It erases itself when the copies have expired.
+ * copies. It erases itself when the copies have expired, and a day after its task was erased. Copies that a try may have
+ * stored after their deletion are deleted once more after 15 minutes.
  *
  * Called by the task's object (`objects/task`): once when the task has completed, again after a minute if not all
  * copies have ended by then (core/duties/copy-order.ts), when outputs are deleted, and before the task is erased. It

@@ -22,7 +22,7 @@ export interface PartUpload {
 export interface StoreWriter {
   /**
    * Stores a file. A stream must state its length.
-   * @param signal ends the call, where the store knows how to. R2 knows no signal.
+   * @param signal ends the call, where the store knows how to; the file may still be stored. R2 knows no signal.
    */
   readonly put: (
     key: string,

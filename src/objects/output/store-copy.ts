@@ -44,7 +44,8 @@ export interface CopyTarget {
 
 /**
  * Reads an output from its upstream and stores it in the bucket. It never throws: every failure is a result. After a
- * failure nothing stays in the bucket, except parts of an upload if the bucket fails too.
+ * failure nothing stays in the bucket, except what it stores of a call that was broken off, and parts of an upload if the
+ * bucket fails too.
  * @param bytes length of the output, if the upstream states it; null when it does not.
  */
 export async function storeCopy(
@@ -147,10 +148,11 @@ export class SourceReader {
 }
 
 /**
- * Stores an output of known length in one call. Returns its size. Bytes beyond this length in a later piece are not read.
+ * Stores an output of known length in one call. Returns its size. Does not ask the source for bytes beyond this length.
  *
- * The bucket stores the file as soon as it has all bytes, also if the stream is broken off afterwards. Once they are
- * handed over, the call therefore ends only with the answer of the bucket, so that no deletion comes before the file.
+ * A store stores the file as soon as it has all bytes, also if the stream is broken off afterwards. Once R2 has them, the
+ * call therefore ends only with its answer, so that no deletion comes before the file. The call to another store ends
+ * with the signal, because nothing else limits its time.
  */
 async function storeWhole(
   start: Uint8Array,
@@ -175,9 +177,9 @@ async function storeWhole(
     }
     if (source.bytes > bytes) throw new SourceFault(failed("unreachable"));
     signal.removeEventListener("abort", stop);
-    await writer.write(piece);
-    await writer.close();
-    await stored;
+    const written = writer.write(piece).then(() => writer.close());
+    // A call that fails may leave the stream unread.
+    await Promise.all([written, stored]);
     return bytes;
   } catch (error) {
     stop();
