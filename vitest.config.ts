@@ -49,25 +49,41 @@ const CLUSTER_TESTS = globSync("test/{process,browser}/**/*.test.ts").filter((fi
   readFileSync(file, "utf8").includes("startRelay("),
 );
 
-/** The tests of random kills, which take two to five minutes each, in which they mostly wait. */
-const LONG_WAITS = ["outputs", "callbacks", "submissions", "queue", "endpoints", "cluster"].map(
-  (name) => `/chaos/${name}.test.ts`,
-);
+/**
+ * The tests of processes that take two to five minutes each, in the order in which they start: those of random kills
+ * mostly wait, and between them stand those that mostly compute.
+ */
+const LONG_TESTS = [
+  "chaos/queue",
+  "lint/long/linear-patterns",
+  "chaos/callbacks",
+  "mutation/mutation-settings",
+  "chaos/outputs",
+  "scaffold/new-provider",
+  "chaos/submissions",
+  "client/python",
+  "chaos/cluster",
+  "upgrade/upgrade",
+  "chaos/endpoints",
+  "deploy/deploy-first",
+].map((name) => `/${name}.test.ts`);
 
 /**
- * Starts the tests that wait longest before the other files of their project, which run meanwhile. Vitest would
- * start the largest files first, and these are short.
+ * Starts the tests that take longest before the other files of their project. Vitest would start the largest files first,
+ * and these are short.
  */
-class LongWaitsFirst extends BaseSequencer {
+class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     // oxlint-disable-next-line unicorn/no-array-sort -- this is the order of Vitest, not that of an array
     const sorted = await super.sort(files);
-    return [...sorted.filter(waitsLong), ...sorted.filter((file) => !waitsLong(file))];
+    return sorted.toSorted((a, b) => placeOf(a) - placeOf(b));
   }
 }
 
-function waitsLong({ moduleId }: TestSpecification): boolean {
-  return LONG_WAITS.some((end) => moduleId.endsWith(end));
+/** Returns the place of a file among the long tests; of any other, one behind them. */
+function placeOf({ moduleId }: TestSpecification): number {
+  const place = LONG_TESTS.findIndex((end) => moduleId.endsWith(end));
+  return place === -1 ? LONG_TESTS.length : place;
 }
 
 // Vitest evaluates this file once per project.
@@ -81,7 +97,7 @@ if (mkdirSync(wranglerDirectory, { recursive: true }) !== undefined) {
 export default defineConfig({
   test: {
     silent: "passed-only",
-    sequence: { sequencer: LongWaitsFirst },
+    sequence: { sequencer: LongestFirst },
     reporters: [new ProjectReporter(), new LeakReporter()],
     projects: [
       node("core", ["test/{core,docs,reference,providers,client}/**/*.test.ts"], {
