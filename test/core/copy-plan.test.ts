@@ -5,12 +5,12 @@ import {
   type Copies,
   deletedAgain,
   dueDeletions,
-  eraseAgainAt,
-  eraseCopies,
-  erasedAgain,
   endReport,
   endTry,
   nextCopy,
+  nextDeletionAt,
+  noteAfterDeletion,
+  noteErasure,
   startTry,
   type TryResult,
   unreported,
@@ -160,17 +160,17 @@ describe("the report to the task of copies that have ended", () => {
   it("the copies of an erased task are deleted once more after a day and, if a try may still store one, after 15 minutes too", () => {
     const started = startTry(begun(2), 1, NOW, 0);
     for (const unsettled of [started, withoutCopies(started, [1], NOW)]) {
-      const erased = eraseCopies(unsettled, KEPT_OUTPUTS, NOW);
-      expect(eraseAgainAt(erased)).toBe(NOW + 15 * MINUTE);
-      const later = erasedAgain(erased, NOW + 15 * MINUTE);
-      expect(later).toEqual(eraseCopies(begun(2), KEPT_OUTPUTS, NOW));
-      const repeated = eraseCopies(erased, KEPT_OUTPUTS, NOW + MINUTE);
-      expect(eraseAgainAt(repeated)).toBe(NOW + 16 * MINUTE);
+      const erased = noteErasure(unsettled, KEPT_OUTPUTS, NOW);
+      expect(nextDeletionAt(erased)).toBe(NOW + 15 * MINUTE);
+      const later = noteAfterDeletion(erased, NOW + 15 * MINUTE);
+      expect(later).toEqual(noteErasure(begun(2), KEPT_OUTPUTS, NOW));
+      const repeated = noteErasure(erased, KEPT_OUTPUTS, NOW + MINUTE);
+      expect(nextDeletionAt(repeated)).toBe(NOW + 16 * MINUTE);
     }
     for (const settled of [null, begun(2), tried(begun(), KEPT)]) {
-      const erased = eraseCopies(settled, KEPT_OUTPUTS, NOW);
-      expect(eraseAgainAt(erased)).toBe(NOW + DAY);
-      expect(erasedAgain(erased, NOW + DAY)).toBeNull();
+      const erased = noteErasure(settled, KEPT_OUTPUTS, NOW);
+      expect(nextDeletionAt(erased)).toBe(NOW + DAY);
+      expect(noteAfterDeletion(erased, NOW + DAY)).toBeNull();
     }
   });
 

@@ -244,7 +244,7 @@ function isUnsettled({ state }: Copy): boolean {
  * Returns the note that a task was erased, together with the multipart uploads that are still to be aborted.
  * @param known what is stored about the copies before; null for nothing.
  */
-export function eraseCopies(
+export function noteErasure(
   known: StoredCopies | null,
   outputs: KeptOutputs,
   now: number,
@@ -257,12 +257,12 @@ export function eraseCopies(
 }
 
 /** Returns the time in Unix milliseconds at which the copies of an erased task are deleted once more. */
-export function eraseAgainAt({ againAt, forgetAt }: DeletedCopies): number {
+export function nextDeletionAt({ againAt, forgetAt }: DeletedCopies): number {
   return againAt ?? forgetAt;
 }
 
 /** Returns the note that a task was erased after its copies were deleted once more; null when it is no longer needed. */
-export function erasedAgain(erased: DeletedCopies, now: number): DeletedCopies | null {
+export function noteAfterDeletion(erased: DeletedCopies, now: number): DeletedCopies | null {
   const { againAt: _, ...note } = erased;
   return now < note.forgetAt ? { ...note, uploads: [] } : null;
 }

@@ -23,12 +23,12 @@ import {
   type DueCopy,
   endReport,
   endTry,
-  eraseAgainAt,
-  eraseCopies,
-  erasedAgain,
   leftUploads,
   type LeftUpload,
   nextCopy,
+  nextDeletionAt,
+  noteAfterDeletion,
+  noteErasure,
   startTry,
   type StoredCopies,
   type TryResult,
@@ -148,10 +148,10 @@ export class OutputObject extends DurableObject<OutputBindings> {
    */
   async delete(outputs: KeptOutputs): Promise<void> {
     const now = Date.now();
-    const deleted = eraseCopies(this.#read(), outputs, now);
+    const deleted = noteErasure(this.#read(), outputs, now);
     const { uploads } = deleted;
     this.#write(deleted);
-    await this.ctx.storage.setAlarm(eraseAgainAt(deleted));
+    await this.ctx.storage.setAlarm(nextDeletionAt(deleted));
     this.#stop?.abort();
     await this.#trying;
     await this.#abortUploads(outputs, uploads);
@@ -378,10 +378,10 @@ export class OutputObject extends DurableObject<OutputBindings> {
    * over, also everything that this object stores.
    */
   async #forget(deleted: DeletedCopies, now: number): Promise<void> {
-    if (now < eraseAgainAt(deleted)) return this.ctx.storage.setAlarm(eraseAgainAt(deleted));
+    if (now < nextDeletionAt(deleted)) return this.ctx.storage.setAlarm(nextDeletionAt(deleted));
     await this.#abortUploads(deleted, leftUploads(deleted));
     await this.#deleteCopies(deleted);
-    const note = erasedAgain(deleted, now);
+    const note = noteAfterDeletion(deleted, now);
     if (note === null) return this.ctx.storage.deleteAll();
     this.#write(note);
     await this.ctx.storage.setAlarm(note.forgetAt);
