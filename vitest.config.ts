@@ -51,7 +51,7 @@ const CLUSTER_TESTS = globSync("test/{process,browser}/**/*.test.ts").filter((fi
 
 /**
  * The tests of processes that take two to five minutes each, in the order in which they start: those of random kills
- * mostly wait, and between them stand those that mostly compute.
+ * mostly wait, and between and after them stand those that mostly compute.
  */
 const LONG_TESTS = [
   "chaos/queue",
@@ -66,6 +66,10 @@ const LONG_TESTS = [
   "upgrade/upgrade",
   "chaos/endpoints",
   "deploy/deploy-first",
+  "self-host/index-object",
+  "upgrade/gradual",
+  "crash/index-agreement",
+  "self-host/cluster",
 ].map((name) => `/${name}.test.ts`);
 
 /**
